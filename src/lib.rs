@@ -1,0 +1,15 @@
+//! Proves whether an AI agent's published card is the one anchored on the Concordium blockchain.
+//!
+//! The library is split by noun, in floors that import only from the floors below (each is a Cargo feature):
+//!
+//! | floor | module | what |
+//! |---|---|---|
+//! | 4 | [`devnet`] | an embedded local chain that other programs can connect to |
+//! | 3 | [`anchor`] | transactions: build, sign, send, follow |
+//! | 2 | [`verify`], [`report`] | the verdict and its formats |
+//! | 1 | [`chain`], [`fetch`], [`card`] | a node; an untrusted URI; the document |
+//! | 0 | [`registry`], [`identity`], [`digest`] | the standard, without I/O; always there |
+
+pub mod digest;
+pub mod identity;
+pub mod registry;

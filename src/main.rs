@@ -1,0 +1,2 @@
+//! The `cardproof` command.
+fn main() {}
