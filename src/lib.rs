@@ -13,3 +13,18 @@
 pub mod digest;
 pub mod identity;
 pub mod registry;
+
+#[cfg(feature = "anchor")]
+pub mod anchor;
+#[cfg(feature = "card")]
+pub mod card;
+#[cfg(feature = "chain")]
+pub mod chain;
+#[cfg(feature = "devnet")]
+pub mod devnet;
+#[cfg(feature = "fetch")]
+pub mod fetch;
+#[cfg(feature = "verify")]
+pub mod report;
+#[cfg(feature = "verify")]
+pub mod verify;

@@ -1,0 +1,1 @@
+//! Transactions that anchor cards: build, sign, send, follow.

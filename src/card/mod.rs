@@ -1,0 +1,1 @@
+//! The document: recognising its dialects, linting, building.

@@ -1,0 +1,1 @@
+//! The verdict: match true, false or null, with its reason and near misses.
