@@ -6,7 +6,7 @@ use primitive_types::{U256, U512};
 use crate::error::KeyError;
 
 /// Longest namespace in bytes. Unpublished, chosen here: CAIP-2 allows 41.
-pub const MAX_NAMESPACE_BYTES: usize = 128;
+pub const MAX_NAMESPACE_BYTES: usize = 64;
 
 /// A key of another chain: namespace String, key type String, public key bytes, 4-byte lengths.
 #[derive(Debug, Clone, PartialEq, Eq, Serial, Deserial, SchemaType)]

@@ -4,12 +4,9 @@ use concordium_std::*;
 
 use crate::{error::KeyError, key::ExternalKeyId};
 
-/// Most metadata entries of one registration. Unpublished, chosen here.
-pub const MAX_METADATA_ENTRIES: usize = 32;
-/// Longest metadata key in bytes; the empty key is refused too. Unpublished, chosen here.
-pub const MAX_METADATA_KEY_BYTES: usize = 64;
-/// Longest metadata value in bytes. Unpublished, chosen here.
-pub const MAX_METADATA_VALUE_BYTES: usize = 1024;
+/// Most bytes of all metadata of a registration, as serialised: count, lengths, keys and values. Unpublished, chosen here
+/// so that ExternalKeyRegistered fits in the 512 bytes the chain allows an event, with the largest key there can be.
+pub const MAX_METADATA_BYTES: usize = 256;
 
 /// A key and the account that proved to hold it.
 ///
@@ -46,12 +43,11 @@ pub struct MetadataEntry {
 }
 
 /// # Errors
-/// [`KeyError::InvalidMetadata`] for too many entries, an empty or long key, a key twice, or a long value.
-pub fn check_metadata(entries: &[MetadataEntry]) -> Result<(), KeyError> {
-    ensure!(entries.len() <= MAX_METADATA_ENTRIES, KeyError::InvalidMetadata);
+/// [`KeyError::InvalidMetadata`] for more than [`MAX_METADATA_BYTES`], an empty key, or a key twice.
+pub fn check_metadata(entries: &Vec<MetadataEntry>) -> Result<(), KeyError> {
+    ensure!(to_bytes(entries).len() <= MAX_METADATA_BYTES, KeyError::InvalidMetadata);
     for (position, entry) in entries.iter().enumerate() {
-        ensure!((1..=MAX_METADATA_KEY_BYTES).contains(&entry.key.len()), KeyError::InvalidMetadata);
-        ensure!(entry.value.len() <= MAX_METADATA_VALUE_BYTES, KeyError::InvalidMetadata);
+        ensure!(!entry.key.is_empty(), KeyError::InvalidMetadata);
         let is_repeated = entries.iter().take(position).any(|earlier| earlier.key == entry.key);
         ensure!(!is_repeated, KeyError::InvalidMetadata);
     }

@@ -76,21 +76,22 @@ fn register(ctx: &ReceiveContext, host: &mut Host<State>, logger: &mut Logger) -
 
     let record = agent.record;
     let metadata_url = record.agent_uri.is_some().then(|| token::metadata_url(&record));
-    logger.log(&RegistryEvent::Mint { token_id, amount: TokenAmountU64(1), owner: Address::Account(owner) })?;
-    logger.log(&RegistryEvent::Registered {
+    RegistryEvent::Mint { token_id, amount: TokenAmountU64(1), owner: Address::Account(owner) }.log(logger)?;
+    RegistryEvent::Registered {
         token_id,
         owner,
         agent_uri: record.agent_uri,
         metadata_hash: record.metadata_hash,
         external_reference: record.external_reference,
         time,
-    })?;
-    logger.log(&RegistryEvent::AgentWalletSet { token_id, new_wallet: record.agent_wallet })?;
+    }
+    .log(logger)?;
+    RegistryEvent::AgentWalletSet { token_id, new_wallet: record.agent_wallet }.log(logger)?;
     for MetadataEntry { key, value } in record.on_chain_metadata {
-        logger.log(&RegistryEvent::MetadataSet { token_id, key, value })?;
+        RegistryEvent::MetadataSet { token_id, key, value }.log(logger)?;
     }
     if let Some(metadata_url) = metadata_url {
-        logger.log(&RegistryEvent::TokenMetadata { token_id, metadata_url })?;
+        RegistryEvent::TokenMetadata { token_id, metadata_url }.log(logger)?;
     }
     Ok(())
 }
@@ -151,13 +152,14 @@ fn set_agent_uri(ctx: &ReceiveContext, host: &mut Host<State>, logger: &mut Logg
 
     let record = agent.record;
     let metadata_url = token::metadata_url(&record);
-    logger.log(&RegistryEvent::URIUpdated {
+    RegistryEvent::URIUpdated {
         token_id: record.token_id,
         agent_uri: record.agent_uri,
         metadata_hash: record.metadata_hash,
         time: ctx.metadata().block_time(),
-    })?;
-    logger.log(&RegistryEvent::TokenMetadata { token_id: record.token_id, metadata_url })?;
+    }
+    .log(logger)?;
+    RegistryEvent::TokenMetadata { token_id: record.token_id, metadata_url }.log(logger)?;
     Ok(())
 }
 
@@ -190,8 +192,8 @@ fn revoke(ctx: &ReceiveContext, host: &mut Host<State>, logger: &mut Logger) -> 
     host.state_mut().save(&agent);
 
     if had_reference {
-        logger.log(&RegistryEvent::ExternalReferenceSet { token_id, external_reference: None })?;
+        RegistryEvent::ExternalReferenceSet { token_id, external_reference: None }.log(logger)?;
     }
-    logger.log(&RegistryEvent::Revoked { token_id, owner: agent.record.owner_account, reason })?;
+    RegistryEvent::Revoked { token_id, owner: agent.record.owner_account, reason }.log(logger)?;
     Ok(())
 }

@@ -5,6 +5,9 @@ use concordium_std::*;
 
 use crate::record::{AgentTokenId, ExternalReference, MetadataHash};
 
+/// Most bytes that the chain takes in one event.
+const MAX_EVENT_BYTES: usize = 512;
+
 /// Every event: one tag byte, then the fields in order.
 ///
 /// 240 to 245 are CIS-8004's. The deployed contract ends 240 and 241 in the block time (8 bytes, milliseconds), which
@@ -50,4 +53,28 @@ pub enum RegistryEvent {
     /// CIS-2: a change of owner.
     #[concordium(tag = 255)]
     Transfer { token_id: AgentTokenId, amount: TokenAmountU64, from: Address, to: Address },
+}
+
+impl RegistryEvent {
+    /// Writes the event to the log, without its URI when the event would be too large with it.
+    ///
+    /// URIs may have 4096 bytes, the chain's events 512. What the deployed contract does between the two is unknown. Here
+    /// the agent and its URI are kept and the event says less: Registered and URIUpdated have no URI then, TokenMetadata,
+    /// which would be empty, is left out. An event is a reason to look, the record is what to look at. A shortened URI
+    /// would be worse than none, because it could be taken for one.
+    ///
+    /// # Errors
+    /// [`LogError::Malformed`] when the event is too large all the same, [`LogError::Full`].
+    pub fn log(mut self, logger: &mut Logger) -> Result<(), LogError> {
+        let mut bytes = to_bytes(&self);
+        if bytes.len() > MAX_EVENT_BYTES {
+            match &mut self {
+                RegistryEvent::Registered { agent_uri, .. } | RegistryEvent::URIUpdated { agent_uri, .. } => *agent_uri = None,
+                RegistryEvent::TokenMetadata { .. } => return Ok(()),
+                _ => {}
+            }
+            bytes = to_bytes(&self);
+        }
+        logger.log_raw(&bytes)
+    }
 }

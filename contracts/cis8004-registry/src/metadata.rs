@@ -35,7 +35,7 @@ fn set_metadata(ctx: &ReceiveContext, host: &mut Host<State>, logger: &mut Logge
     let mut agent = host.state().agent_to_change(&token_id, &ctx.sender())?;
     agent.record.put_metadata(MetadataEntry { key: key.clone(), value: value.clone() })?;
     host.state_mut().save(&agent);
-    logger.log(&RegistryEvent::MetadataSet { token_id, key, value })?;
+    RegistryEvent::MetadataSet { token_id, key, value }.log(logger)?;
     Ok(())
 }
 

@@ -7,13 +7,13 @@ use crate::error::RegistryError;
 
 /// Longest agent URI in bytes (stated by the proposal). Longer is InvalidMetadata: no text names another rejection.
 pub const MAX_URI_BYTES: usize = 4096;
-/// Longest revocation reason in bytes. Unpublished, chosen here: a few sentences. Longer is InvalidMetadata.
-pub const MAX_REASON_BYTES: usize = 1024;
+/// Longest revocation reason in bytes. Unpublished, chosen here so that it fits in an event. Longer is InvalidMetadata.
+pub const MAX_REASON_BYTES: usize = 256;
 /// Longest metadata key in bytes; the empty key is refused too. Unpublished, chosen here.
 pub const MAX_METADATA_KEY_BYTES: usize = 64;
-/// Longest metadata value in bytes. Unpublished, chosen here: metadata is for keys and addresses, a document belongs
-/// behind the URI.
-pub const MAX_METADATA_VALUE_BYTES: usize = 1024;
+/// Longest metadata value in bytes. Unpublished, chosen here so that it fits in an event: metadata is for keys and
+/// addresses, a document belongs behind the URI.
+pub const MAX_METADATA_VALUE_BYTES: usize = 256;
 /// Most metadata entries of one agent. Unpublished, chosen here: `agentOf` returns all of them, so without a bound an
 /// owner could make a record that no node will return.
 pub const MAX_METADATA_ENTRIES: usize = 32;

@@ -87,6 +87,6 @@ fn set_external_reference(ctx: &ReceiveContext, host: &mut Host<State>, logger: 
     }
     host.state_mut().set_reference(&mut agent, parameter.external_reference);
     host.state_mut().save(&agent);
-    logger.log(&RegistryEvent::ExternalReferenceSet { token_id, external_reference: agent.record.external_reference })?;
+    RegistryEvent::ExternalReferenceSet { token_id, external_reference: agent.record.external_reference }.log(logger)?;
     Ok(())
 }

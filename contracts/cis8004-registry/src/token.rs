@@ -72,7 +72,7 @@ fn transfer_one(
     let balance = u64::from(agent.is_owned_by(&from));
     ensure!(amount.0 <= balance, TokenError::InsufficientFunds);
 
-    logger.log(&RegistryEvent::Transfer { token_id, amount, from, to: Address::Account(to) })?;
+    RegistryEvent::Transfer { token_id, amount, from, to: Address::Account(to) }.log(logger)?;
     if amount.0 == 0 {
         return Ok(());
     }
@@ -82,8 +82,8 @@ fn transfer_one(
     agent.record.agent_wallet = None;
     agent.wallet_nonce += 1;
     state.save(&agent);
-    logger.log(&RegistryEvent::ExternalReferenceSet { token_id, external_reference: None })?;
-    logger.log(&RegistryEvent::AgentWalletSet { token_id, new_wallet: None })?;
+    RegistryEvent::ExternalReferenceSet { token_id, external_reference: None }.log(logger)?;
+    RegistryEvent::AgentWalletSet { token_id, new_wallet: None }.log(logger)?;
     Ok(())
 }
 
@@ -107,11 +107,8 @@ fn update_operator(ctx: &ReceiveContext, host: &mut Host<State>, logger: &mut Lo
             OperatorUpdate::Add => host.state_mut().add_operator(&owner, &change.operator),
             OperatorUpdate::Remove => host.state_mut().remove_operator(&owner, &change.operator),
         }
-        logger.log(&RegistryEvent::UpdateOperator {
-            update: change.update,
-            owner: Address::Account(owner),
-            operator: change.operator,
-        })?;
+        RegistryEvent::UpdateOperator { update: change.update, owner: Address::Account(owner), operator: change.operator }
+            .log(logger)?;
     }
     Ok(())
 }

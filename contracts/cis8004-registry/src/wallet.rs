@@ -77,7 +77,7 @@ fn set_agent_wallet(ctx: &ReceiveContext, host: &mut Host<State>, logger: &mut L
     agent.record.agent_wallet = Some(parameter.new_wallet);
     agent.wallet_nonce += 1;
     host.state_mut().save(&agent);
-    logger.log(&RegistryEvent::AgentWalletSet { token_id: parameter.token_id, new_wallet: agent.record.agent_wallet })?;
+    RegistryEvent::AgentWalletSet { token_id: parameter.token_id, new_wallet: agent.record.agent_wallet }.log(logger)?;
     Ok(())
 }
 
