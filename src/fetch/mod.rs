@@ -32,3 +32,9 @@ impl<F: CardFetcher> CardFetcher for &F {
         (**self).fetch(uri, origin)
     }
 }
+
+impl<F: CardFetcher> CardFetcher for std::sync::Arc<F> {
+    fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
+        (**self).fetch(uri, origin)
+    }
+}
