@@ -44,13 +44,20 @@ fn assert_valid(schema: &str, document: &Value) {
         .and_then(jsonschema::RegistryBuilder::prepare)
         .unwrap();
     let validator = jsonschema::options().with_registry(&registry).build(&read(schema)).unwrap();
-    let errors: Vec<String> = validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}\n{document:#}");
 }
 
 #[test]
 fn a_token_converts_between_all_its_names() {
-    for agent in ["484", "Mf22soLh1NuZYFgBK8iSs", "2aAoYxy1ZiYPurfRrNHQAy8", "hex:e401000000000000", "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs"] {
+    for agent in [
+        "484",
+        "Mf22soLh1NuZYFgBK8iSs",
+        "2aAoYxy1ZiYPurfRrNHQAy8",
+        "hex:e401000000000000",
+        "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs",
+    ] {
         let output = run(&["token", agent, "--json"]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         let document = json(&output);
@@ -96,7 +103,10 @@ fn the_three_forms_of_a_contract_and_the_precedence_flag_environment_configurati
 fn a_network_of_the_configuration_can_be_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.toml");
-    let table = format!("[networks.stage]\ngenesis_hash = \"{}\"\nregistry = \"5,0\"\nnode = [\"http://127.0.0.1:1\"]\n", "ab".repeat(32));
+    let table = format!(
+        "[networks.stage]\ngenesis_hash = \"{}\"\nregistry = \"5,0\"\nnode = [\"http://127.0.0.1:1\"]\n",
+        "ab".repeat(32)
+    );
     std::fs::write(&path, table).unwrap();
     let document = json(&run(&["token", "1", "--json", "--network", "stage", "--config", path.to_str().unwrap()]));
     assert_eq!(document["caip19"].as_str().unwrap().split('/').next().unwrap(), format!("ccd:{}", "ab".repeat(16)));
@@ -143,7 +153,8 @@ fn bad_input_is_one_clear_sentence_and_exit_code_2() {
 
 #[test]
 fn c_61_an_empty_list_is_refused() {
-    let mut child = cardproof(&["verify", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        cardproof(&["verify", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"\n# nobody\n\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 2);
@@ -152,7 +163,8 @@ fn c_61_an_empty_list_is_refused() {
 
 #[test]
 fn a_bad_line_of_a_list_is_named_by_its_number() {
-    let mut child = cardproof(&["verify", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        cardproof(&["verify", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"1\n2\nthree\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 2);
@@ -215,7 +227,14 @@ fn hash_prints_what_sha256sum_prints() {
 
 #[test]
 fn c_38_a_data_uri_needs_no_network() {
-    let output = run(&["verify", "--expect-hash", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", "--url", "data:application/json;base64,e30=", "--offline"]);
+    let output = run(&[
+        "verify",
+        "--expect-hash",
+        "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        "--url",
+        "data:application/json;base64,e30=",
+        "--offline",
+    ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("MATCH"));
 }

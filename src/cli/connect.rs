@@ -46,7 +46,11 @@ pub(crate) fn fetcher(options: &FetchOptions, tls: &TlsOptions, config: &Config)
         allow_http: options.allow_http || configured.allow_http,
         allow_private: options.allow_private || configured.allow_private,
         allow_hosts: if options.allow_host.is_empty() { configured.allow_host.clone() } else { options.allow_host.clone() },
-        ipfs_gateways: if options.ipfs_gateway.is_empty() { configured.ipfs_gateway.clone() } else { options.ipfs_gateway.clone() },
+        ipfs_gateways: if options.ipfs_gateway.is_empty() {
+            configured.ipfs_gateway.clone()
+        } else {
+            options.ipfs_gateway.clone()
+        },
         extra_roots: ca_files(tls, config),
         native_roots: native_roots(tls, config),
         ..FetchSettings::default()
@@ -62,9 +66,11 @@ pub(crate) fn fetcher(options: &FetchOptions, tls: &TlsOptions, config: &Config)
         settings.deadline = parse_duration("fetch.timeout", text)?;
     }
     if let Some(proxy) = proxy(options, config)? {
-        settings.proxy = Some(proxy.parse().map_err(|error: cardproof::fetch::FetchSetupError| {
-            CliError::refused("configuration", error.to_string())
-        })?);
+        settings.proxy = Some(
+            proxy
+                .parse()
+                .map_err(|error: cardproof::fetch::FetchSetupError| CliError::refused("configuration", error.to_string()))?,
+        );
     }
     Fetcher::new(settings).map_err(|error| CliError::refused("configuration", error.to_string()))
 }
@@ -84,7 +90,11 @@ fn proxy<'a>(options: &'a FetchOptions, config: &'a Config) -> Result<Option<Cow
 }
 
 fn ca_files(tls: &TlsOptions, config: &Config) -> Vec<std::path::PathBuf> {
-    if tls.ca_file.is_empty() { config.ca_file.clone() } else { tls.ca_file.clone() }
+    if tls.ca_file.is_empty() {
+        config.ca_file.clone()
+    } else {
+        tls.ca_file.clone()
+    }
 }
 
 fn native_roots(tls: &TlsOptions, config: &Config) -> bool {
@@ -101,9 +111,8 @@ pub(crate) fn refused(error: ChainError) -> CliError {
         ChainErrorKind::RegistryNotFound => {
             CliError::refused("registry_not_found", error.message).hint("check --contract and --network")
         }
-        ChainErrorKind::NodeUnavailable => {
-            CliError::cannot_tell("node_unavailable", error.message).hint("check the node with cardproof doctor, or name another with --node")
-        }
+        ChainErrorKind::NodeUnavailable => CliError::cannot_tell("node_unavailable", error.message)
+            .hint("check the node with cardproof doctor, or name another with --node"),
         ChainErrorKind::NodeError => CliError::cannot_tell("node_error", error.message),
         ChainErrorKind::NodeBehind => CliError::cannot_tell("node_behind", error.message)
             .hint("wait until the node has caught up, or accept older blocks with --max-block-age"),

@@ -62,8 +62,13 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
     super::block_on(async {
         match fetcher.fetch(url, Origin::User).await {
             Ok(fetched) if fetched.length_verified => Ok(fetched.body),
-            Ok(_) => Err(CliError::cannot_tell("truncated", format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"))),
-            Err(failure) => Err(CliError::cannot_tell(cardproof::verify::Reason::from(failure.kind).as_str(), format!("{url}: {failure}"))),
+            Ok(_) => Err(CliError::cannot_tell(
+                "truncated",
+                format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
+            )),
+            Err(failure) => {
+                Err(CliError::cannot_tell(cardproof::verify::Reason::from(failure.kind).as_str(), format!("{url}: {failure}")))
+            }
         }
     })
 }

@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Ok((block, reading))
     })?;
     let Some(record) = &reading.record else {
-        let message = format!("the registry {contract} of {} has no agent {token_id} at block {}", settings.network.name, block.height);
+        let message =
+            format!("the registry {contract} of {} has no agent {token_id} at block {}", settings.network.name, block.height);
         return Err(CliError::negative("agent_not_found", message));
     };
     if output.json {
@@ -167,7 +168,9 @@ fn lines(
     let reference = record.external_reference.as_ref().map_or_else(none, |reference| {
         let (what, key) = match &reference.kind {
             ReferenceKind::Cis8 { namespace, key_type, public_key } => (format!("{namespace} {key_type}"), public_key),
-            ReferenceKind::Cis10 { namespace, identifier_type, identifier } => (format!("{namespace} {identifier_type}"), identifier),
+            ReferenceKind::Cis10 { namespace, identifier_type, identifier } => {
+                (format!("{namespace} {identifier_type}"), identifier)
+            }
         };
         format!("{what} {} in {}", hex::encode(key), reference.contract_address)
     });

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
-use cardproof::fetch::{Body, CardFetcher, Origin};
+use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{AgentName, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
 use cardproof::report::{self, ReportDocument, Tone, VerifyDocument};
@@ -89,11 +89,12 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let network = NetworkSettings::resolve(&args.node.network, &config)?;
     let targets = targets(&args.agents, &network)?;
     super::block_on(async {
+        let mut each = |place, verdict| {
+            tally.add(&verdict);
+            results.add(place, verdict);
+        };
         tokio::select! {
-            outcome = verify_all(args, &config, &network, targets, shell, &mut |at, verdict| {
-                tally.add(&verdict);
-                results.add(at, verdict);
-            }) => outcome?,
+            outcome = verify_all(args, &config, &network, targets, shell, &mut each) => outcome?,
             _ = tokio::signal::ctrl_c() => {
                 results.finish();
                 shell.warning("interrupted; the agents not shown were not checked");
