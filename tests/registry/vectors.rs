@@ -5,7 +5,7 @@ use cardproof::registry::parameter::{
     SetExternalReference,
 };
 use cardproof::registry::schema::Type;
-use cardproof::registry::{ExternalReference, ReferenceKind, Timestamp};
+use cardproof::registry::{ExternalReference, ReferenceKind, RegistryEvent, Timestamp};
 use serde_json::{json, Value};
 
 pub(crate) fn read(name: &str) -> Value {
@@ -100,10 +100,7 @@ fn the_key_binding_message_is_the_proven_one() {
     let account: AccountAddress = "4Wx1vpgAfpE6k9ksmtYaH6z4iQN61LFFRUgbbG6gDro1ziKNL7".parse().unwrap();
     let message = key_binding_message(&account, TESTNET.cis8, &TESTNET.genesis, "xcf:phase5", &key, "fetch-ai-ed25519");
     assert_eq!(message.len(), 193);
-    assert_eq!(
-        Sha256Digest::of(&message).to_string(),
-        "09d6e43e745b3aa4c1e3749416d2f58ed89d0634b78180aaaeb3c216865dc377"
-    );
+    assert_eq!(Sha256Digest::of(&message).to_string(), "09d6e43e745b3aa4c1e3749416d2f58ed89d0634b78180aaaeb3c216865dc377");
 }
 
 #[test]
@@ -142,4 +139,34 @@ fn schema_json_of_parameters_is_that_of_the_facts() {
         })
     );
     assert_eq!(AgentOf(TokenId(287)).to_schema_json(), json!("1f01000000000000"));
+}
+
+#[test]
+fn published_events_are_read_with_no_byte_left_over() {
+    let vectors = read("events.json");
+    let cases = vectors["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 2);
+    for case in cases {
+        let bytes = hex::decode(text(&case["hex"])).unwrap();
+        assert_eq!(Sha256Digest::of(&bytes).to_string(), text(&case["sha256"]));
+        let event = RegistryEvent::parse(&bytes);
+        assert_eq!(event.name(), case["event"]);
+        assert_eq!(event.to_bytes().unwrap(), bytes);
+        let json = event.to_json();
+        assert_eq!(json["tag"], bytes[0]);
+        assert_eq!(json["token_id"], "14");
+        assert_eq!(json["agent_uri"], case["agent_uri"]);
+        assert_eq!(json["metadata_hash"], case["metadata_hash"]);
+        assert_eq!(json["time"], Timestamp(case["time_ms"].as_u64().unwrap()).to_rfc3339());
+        if event.name() == "Registered" {
+            assert_eq!(json["owner"], case["owner"]);
+            assert_eq!(json["external_reference"], Value::Null);
+        }
+        // A byte less or more makes it an unknown event, which is data.
+        for bytes in [&bytes[..bytes.len() - 1], &[&bytes[..], &[0]].concat()] {
+            let event = RegistryEvent::parse(bytes);
+            assert_eq!(event, RegistryEvent::Unknown { tag: Some(bytes[0]), bytes: bytes.to_vec() });
+            assert_eq!(event.to_json()["bytes"], hex::encode(bytes));
+        }
+    }
 }
