@@ -6,6 +6,7 @@
 mod consistency;
 mod error;
 mod layout;
+pub mod parameter;
 mod record;
 pub mod schema;
 mod timestamp;
