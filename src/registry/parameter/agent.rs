@@ -5,7 +5,7 @@ use crate::registry::{ExternalReference, MetadataEntry, Timestamp};
 
 use super::{parameter, wire_newtype, AccountSignatures};
 
-/// `register`: a new agent, owned by the sender. Returns its token id.
+/// `register`: a new agent, owned by the sender. Its token id is in the `Registered` event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Register {
     /// Where the card is hosted, at most 4096 bytes.
