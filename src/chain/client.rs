@@ -195,7 +195,7 @@ struct Answer {
 impl Answer {
     async fn of(node: &Node, block: &Block, call: &Invocation) -> Result<Self, ChainError> {
         let (instance, outcome) = tokio::join!(node.instance(block, call.contract), node.view(block, call));
-        let instance = instance?.as_registry(call.contract)?;
+        let instance = instance?.if_registry(call.contract)?;
         Ok(Self { module_ref: instance.module_ref, outcome: outcome? })
     }
 
@@ -218,7 +218,7 @@ impl Answer {
 
 impl Instance {
     /// This contract, if it is a registry by its name.
-    pub(super) fn as_registry(self, address: ContractAddress) -> Result<Self, ChainError> {
+    pub(super) fn if_registry(self, address: ContractAddress) -> Result<Self, ChainError> {
         let what = match self.init_name.strip_prefix("init_") {
             Some(CONTRACT) if !self.is_v0 => return Ok(self),
             Some(CONTRACT) => "it is of the first kind of contracts, which answer no questions".into(),

@@ -173,7 +173,7 @@ fn since(earlier: Timestamp, later: Timestamp) -> Duration {
 
 async fn look_at_registry(chain: &ChainClient, block: &Block, diagnosis: &mut Diagnosis) {
     let address = chain.settings.registry;
-    let instance = match chain.instance(block, address).await.and_then(|instance| instance.as_registry(address)) {
+    let instance = match chain.instance(block, address).await.and_then(|instance| instance.if_registry(address)) {
         Ok(instance) => instance,
         Err(error) => return diagnosis.add("registry", Health::Bad, error.message),
     };
