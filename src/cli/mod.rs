@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod connect;
 mod devnet;
+mod doctor;
 mod exit;
 mod hash;
 mod man;
@@ -39,6 +40,7 @@ enum Command {
     Show(show::Args),
     Hash(hash::Args),
     Token(token::Args),
+    Doctor(doctor::Args),
     Devnet(devnet::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -66,6 +68,7 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Doctor(args) => doctor::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),
