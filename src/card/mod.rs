@@ -7,8 +7,14 @@ mod code;
 mod dialect;
 mod document;
 mod findings;
+mod lint;
 mod parse;
+mod report;
+mod rules;
+mod structure;
 
 pub use code::{Code, Severity};
 pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
+pub use lint::{lint, ChainFacts, LintContext};
+pub use report::{Finding, LintReport};
