@@ -1,1 +1,3 @@
 //! The document: recognising its dialects, linting, building.
+
+pub mod build;
