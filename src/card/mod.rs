@@ -1,3 +1,4 @@
 //! The document: recognising its dialects, linting, building.
 
 pub mod build;
+pub mod convert;
