@@ -96,7 +96,8 @@ pub fn diff(a: &Document<'_>, b: &Document<'_>) -> Diff {
         (Some(first), Some(second)) => walk.compare(String::new(), first, second),
         (first, second) => walk.push(String::new(), first, second),
     }
-    let formatting = if walk.changes.is_empty() && !identical { formatting(a.bytes(), b.bytes(), walk.key_order) } else { Vec::new() };
+    let formatting =
+        if walk.changes.is_empty() && !identical { formatting(a.bytes(), b.bytes(), walk.key_order) } else { Vec::new() };
     Diff { identical, changes: walk.changes, formatting }
 }
 
@@ -255,11 +256,10 @@ mod tests {
 
     #[test]
     fn only_what_is_said_differently_is_a_change() {
-        assert_eq!(changes(r#"{"a":1,"b":{"c":[1,2]}}"#, r#"{"a":2,"b":{"c":[1]},"d":null}"#), [
-            ("/a".into(), "changed"),
-            ("/b/c/1".into(), "removed"),
-            ("/d".into(), "added"),
-        ]);
+        assert_eq!(
+            changes(r#"{"a":1,"b":{"c":[1,2]}}"#, r#"{"a":2,"b":{"c":[1]},"d":null}"#),
+            [("/a".into(), "changed"), ("/b/c/1".into(), "removed"), ("/d".into(), "added"),]
+        );
         let change = of(r#"{"a": {"x": 1.50}}"#, r#"{"a": [ ]}"#).changes.remove(0);
         assert_eq!((change.before.as_deref(), change.after.as_deref()), (Some("{\"x\": 1.50}"), Some("[ ]")));
         assert_eq!(changes("{", "{}"), [(String::new(), "added")]);

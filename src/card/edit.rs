@@ -112,7 +112,8 @@ fn add(bytes: &[u8], holder: &Node<'_>, last: &str, value: &str, layout: &Layout
     let (neighbour, front) = match &holder.kind {
         Kind::Object(members) => {
             let neighbour = members.last().map(|member| (member.key_span.start, member.value.span.end));
-            let colon = members.first().map_or(layout.colon.as_str(), |member| text(member.key_span.end, member.value.span.start));
+            let colon =
+                members.first().map_or(layout.colon.as_str(), |member| text(member.key_span.end, member.value.span.start));
             (neighbour, format!("{key}{colon}"))
         }
         Kind::Array(items) if last == "-" || last.parse() == Ok(items.len()) => {
@@ -188,7 +189,10 @@ mod tests {
 
     #[test]
     fn a_new_field_looks_like_its_neighbours() {
-        assert_eq!(set_text("{\n\t\"a\": 1\n}", "/b", "{\"c\":[1]}"), "{\n\t\"a\": 1,\n\t\"b\": {\n\t\t\"c\": [\n\t\t\t1\n\t\t]\n\t}\n}");
+        assert_eq!(
+            set_text("{\n\t\"a\": 1\n}", "/b", "{\"c\":[1]}"),
+            "{\n\t\"a\": 1,\n\t\"b\": {\n\t\t\"c\": [\n\t\t\t1\n\t\t]\n\t}\n}"
+        );
         assert_eq!(set_text("{\r\n  \"a\": 1\r\n}", "/b", "2"), "{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}");
         assert_eq!(set_text("{\"a\":1}", "/b", "{\"c\": 2}"), "{\"a\":1,\"b\":{\"c\":2}}");
         assert_eq!(set_text("{\"a\": 1, \"b\": 2}", "/c", "3"), "{\"a\": 1, \"b\": 2, \"c\": 3}");
@@ -219,7 +223,12 @@ mod tests {
     }
 
     fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i32>().prop_map(Value::from), "\\PC{0,8}".prop_map(Value::from)];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from)
+        ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

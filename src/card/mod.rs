@@ -7,6 +7,7 @@ pub mod build;
 pub mod convert;
 pub mod diff;
 pub mod edit;
+pub mod explain;
 
 mod code;
 mod dialect;
@@ -18,3 +19,5 @@ mod parse;
 pub use code::{Code, Severity};
 pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
+#[cfg(feature = "agents")]
+pub(crate) use layout::Layout;

@@ -2,13 +2,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::card::Dialect;
+
 use super::chain_identity::ChainIdentity;
 use super::parts::{ProviderPart, SkillPart};
 use super::profile::{Profile, Verification};
 use super::{required, version, BuildError, Format};
-
-/// The URI that names the badge extension, version 1.
-pub const BADGE_EXTENSION: &str = "https://docs.concordium.com/a2a-extensions/concordium-badge/v1";
 
 /// How to check a badge, as the extension's definition words it.
 const HOW_TO_VERIFY: &str =
@@ -94,7 +93,7 @@ impl<'a> BadgeExtension<'a> {
             return None;
         };
         Some(Self {
-            uri: BADGE_EXTENSION,
+            uri: Dialect::BADGE_V1_URI,
             description: BADGE_DESCRIPTION,
             required: false,
             params: Params {

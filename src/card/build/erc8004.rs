@@ -1,14 +1,13 @@
 use serde::Serialize;
 
+use crate::card::Dialect;
+
 use super::a2a::{interfaces, InterfacePart};
 use super::chain_identity::ChainIdentity;
 use super::concordium::BadgeExtension;
 use super::parts::{modes, CapabilitiesPart, ProviderPart, SkillPart};
 use super::profile::Profile;
 use super::{required, version, BuildError, Format};
-
-/// The `type` of an ERC-8004 registration file.
-pub const ERC_8004_TYPE: &str = "https://eips.ethereum.org/EIPS/eip-8004#registration-v1";
 
 #[derive(Debug, Serialize)]
 struct ServicePart<'a> {
@@ -92,7 +91,7 @@ pub(super) fn combined<'a>(
 ) -> Result<Combined<'a>, BuildError> {
     let format = Format::Combined;
     Ok(Combined {
-        kind: ERC_8004_TYPE,
+        kind: Dialect::ERC8004_TYPE,
         name: required(&profile.name, format, "a name")?,
         description: required(&profile.description, format, "a description")?,
         image: profile.image.as_deref(),
@@ -137,7 +136,7 @@ pub(super) fn registration<'a>(
 ) -> Result<RegistrationFile<'a>, BuildError> {
     let format = Format::Erc8004;
     Ok(RegistrationFile {
-        kind: ERC_8004_TYPE,
+        kind: Dialect::ERC8004_TYPE,
         name: required(&profile.name, format, "a name")?,
         description: &profile.description,
         image: profile.image.as_deref(),

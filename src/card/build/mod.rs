@@ -14,8 +14,6 @@ mod society;
 mod uumit;
 
 pub use chain_identity::ChainIdentity;
-pub use concordium::BADGE_EXTENSION;
-pub use erc8004::ERC_8004_TYPE;
 pub use format::{Aspect, Format};
 pub use profile::{Capabilities, Extension, Interface, Price, Profile, Provider, Registration, Service, Skill, Verification};
 

@@ -1,5 +1,7 @@
 use serde::Serialize;
 
+use crate::card::Dialect;
+
 use super::a2a::NEEDS_INTERFACE;
 use super::parts::{modes, CapabilitiesPart};
 use super::profile::{Profile, Skill};
@@ -72,7 +74,7 @@ pub(super) fn card<'a>(profile: &'a Profile, notes: &mut Vec<String>) -> Result<
         description: required(&profile.description, format, "a description")?,
         url: &interface.url,
         version: version(profile, notes),
-        protocol: "a2a/1.0",
+        protocol: Dialect::UUMIT_PROTOCOL,
         capabilities: CapabilitiesPart::with_history(profile),
         authentication: Authentication { schemes: ["apiKey"], api_key: ApiKey { header_name: "X-Api-Key" } },
         default_input_modes: modes(&profile.input_modes, "text"),

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::card::build::{Aspect, ChainIdentity, Profile, Registration, BADGE_EXTENSION};
+use crate::card::build::{Aspect, ChainIdentity, Profile, Registration};
+use crate::card::Dialect;
 use crate::identity::{AccountAddress, Badge, Caip10, Caip19, Caip2, ContractAddress, Network, TokenId};
 
 use super::read::verification;
@@ -44,7 +45,7 @@ fn parsed<T: std::str::FromStr>(reader: &mut Reader<'_>, aspect: Aspect, pointer
 fn extension(reader: &mut Reader<'_>, profile: &mut Profile) -> Option<ChainIdentity> {
     let at = (0..reader.len("/capabilities/extensions"))
         .map(|n| format!("/capabilities/extensions/{n}"))
-        .find(|at| reader.peek_text(&format!("{at}/uri")) == Some(BADGE_EXTENSION))?;
+        .find(|at| reader.peek_text(&format!("{at}/uri")) == Some(Dialect::BADGE_V1_URI))?;
     for mark in ["uri", "description", "required", "params/verify"] {
         reader.mark(&format!("{at}/{mark}"));
     }

@@ -54,7 +54,7 @@ pub fn convert(reading: &Reading, format: Format) -> Result<Conversion, BuildErr
     let mut lost: Vec<Lost> = reading
         .understood
         .iter()
-        .filter(|(aspect, pointer)| !format.carries(*aspect) || is_foreign_price(reading, *aspect, pointer, format))
+        .filter(|(aspect, pointer)| !format.carries(*aspect) || is_foreign_price(*aspect, pointer, format))
         .map(|(_, pointer)| no_place(pointer))
         .collect();
     if lacks_badge(reading.identity.as_ref(), format) {
@@ -81,14 +81,13 @@ fn lacks_badge(identity: Option<&ChainIdentity>, format: Format) -> bool {
 }
 
 /// Whether this is a price in a currency that the format cannot say.
-fn is_foreign_price(reading: &Reading, aspect: Aspect, pointer: &str, format: Format) -> bool {
+fn is_foreign_price(aspect: Aspect, pointer: &str, format: Format) -> bool {
     let spoken = match format {
         Format::SocietyAi => "USD",
         Format::Uumit => "UT",
         _ => return false,
     };
     let said = if pointer.ends_with("/price_ut") { "UT" } else { "USD" };
-    let _ = reading;
     aspect == Aspect::Prices && said != spoken
 }
 

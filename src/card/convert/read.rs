@@ -1,8 +1,8 @@
 use serde_json::Value;
 
-use crate::card::build::{
-    Aspect, Capabilities, Extension, Interface, Price, Profile, Provider, Service, Skill, Verification, BADGE_EXTENSION,
-};
+use crate::card::build::{Aspect, Capabilities, Extension, Interface, Price, Profile, Provider, Service, Skill, Verification};
+use crate::card::document::push_segment;
+use crate::card::Dialect;
 
 use super::identity;
 use super::reader::Reader;
@@ -150,7 +150,9 @@ fn services(reader: &mut Reader<'_>, profile: &mut Profile) {
     let named = reader.peek("/concordium/services").and_then(Value::as_object);
     for (name, endpoint) in named.into_iter().flatten() {
         let Some(endpoint) = endpoint.as_str() else { continue };
-        reader.understand(Some(Aspect::Services), format!("/concordium/services/{}", super::reader::token(name)));
+        let mut at = "/concordium/services".to_owned();
+        push_segment(&mut at, name);
+        reader.understand(Some(Aspect::Services), at);
         profile.services.push(Service { name: name.clone(), endpoint: Some(endpoint.to_owned()), version: None });
     }
 }
@@ -169,7 +171,7 @@ fn society(reader: &mut Reader<'_>, profile: &mut Profile) {
 fn extensions(reader: &mut Reader<'_>, profile: &mut Profile) {
     for n in 0..reader.len("/capabilities/extensions") {
         let at = format!("/capabilities/extensions/{n}");
-        if reader.peek_text(&format!("{at}/uri")) == Some(BADGE_EXTENSION) {
+        if reader.peek_text(&format!("{at}/uri")) == Some(Dialect::BADGE_V1_URI) {
             continue;
         }
         if let Some(extension) = reader.peek(&at) {

@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use crate::card::build::Aspect;
+use crate::card::document::push_segment;
 
 /// Looks into a parsed card and remembers which values were understood, and as what.
 #[derive(Debug)]
@@ -77,7 +78,11 @@ impl<'a> Reader<'a> {
             }
             match value {
                 Value::Object(members) => {
-                    waiting.extend(members.iter().rev().map(|(key, value)| (format!("{pointer}/{}", token(key)), value)));
+                    waiting.extend(members.iter().rev().map(|(key, value)| {
+                        let mut at = pointer.clone();
+                        push_segment(&mut at, key);
+                        (at, value)
+                    }));
                 }
                 Value::Array(items) => {
                     waiting.extend(items.iter().enumerate().rev().map(|(n, value)| (format!("{pointer}/{n}"), value)));
@@ -89,9 +94,4 @@ impl<'a> Reader<'a> {
         let understood = self.understood.iter().filter_map(|(aspect, pointer)| Some(((*aspect)?, pointer.clone()))).collect();
         (understood, unread)
     }
-}
-
-/// A key as a token of a JSON pointer (RFC 6901).
-pub(crate) fn token(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
