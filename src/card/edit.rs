@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(set_text("{\"a\": 1, \"b\": 2}", "/c", "3"), "{\"a\": 1, \"b\": 2, \"c\": 3}");
         assert_eq!(set_text("{\"a\": 1}", "/b", "2"), "{\"a\": 1, \"b\": 2}");
         assert_eq!(set_text("{\n  \"a\": {}\n}", "/a/b", "1"), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
-        assert_eq!(set_text("{\n  \"a\": [{ \"x\": 1 }]\n}", "/a/-", "2"), "{\n  \"a\": [{ \"x\": 1 },2]\n}");
+        assert_eq!(set_text("{\n  \"a\": [{ \"x\": 1 }]\n}", "/a/-", "2"), "{\n  \"a\": [{ \"x\": 1 }, 2]\n}");
         assert_eq!(set_text("{\n  \"a\": [\n    1\n  ]\n}", "/a/1", "2"), "{\n  \"a\": [\n    1,\n    2\n  ]\n}");
         assert_eq!(set_text("{}", "/a", "1"), "{\n  \"a\": 1\n}");
     }

@@ -8,6 +8,7 @@ mod block;
 mod cache;
 mod client;
 mod contract;
+mod diagnose;
 mod foreign;
 mod module;
 mod node;
@@ -22,6 +23,7 @@ mod transaction;
 pub use account::{Account, Credential, EnergyPrice, NextNonce};
 pub use client::ChainClient;
 pub use contract::{ContractEvent, Instance, Invocation, Invoked};
+pub use diagnose::{diagnose, Diagnosis, Finding, Health, NodeFacts};
 pub use module::Module;
 pub use reading::{AtBlock, Block, BlockHash, ChainError, ChainErrorKind, DecodedWith, ModuleRef, Reading};
 pub use reject::Rejection;
@@ -45,4 +47,14 @@ pub trait AgentReader: Send + Sync {
     /// # Errors
     /// [`ChainError`] when no node answers, or none answers with something that can be read.
     fn read(&self, block: &Block, agent: TokenId) -> impl Future<Output = Result<Reading, ChainError>> + Send;
+}
+
+impl<R: AgentReader> AgentReader for &R {
+    fn pin(&self, at: AtBlock) -> impl Future<Output = Result<Block, ChainError>> + Send {
+        (**self).pin(at)
+    }
+
+    fn read(&self, block: &Block, agent: TokenId) -> impl Future<Output = Result<Reading, ChainError>> + Send {
+        (**self).read(block, agent)
+    }
 }
