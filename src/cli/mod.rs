@@ -4,6 +4,7 @@ mod card;
 mod completions;
 mod config;
 mod connect;
+mod demo;
 mod devnet;
 mod doctor;
 mod exit;
@@ -42,6 +43,7 @@ enum Command {
     Hash(hash::Args),
     Card(card::Args),
     Token(token::Args),
+    Demo(demo::Args),
     Doctor(doctor::Args),
     Devnet(devnet::Args),
     Completions(completions::Args),
@@ -71,6 +73,7 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Hash(args) => hash::run(&args, shell, output),
         Command::Card(args) => card::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Demo(args) => demo::run(&args, shell, output),
         Command::Doctor(args) => doctor::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
