@@ -1,3 +1,4 @@
+use super::journal::JournalError;
 use super::keys::KeyError;
 
 /// Why a transaction could not be built, signed, sent or followed.
@@ -6,6 +7,9 @@ pub enum AnchorError {
     /// Account keys could not be read or used.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The journal could not be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// Two signers give different signatures of one key.
     #[error("there are two different signatures of key {key} of credential {credential}: one of them is of another transaction")]
     SignatureConflict {

@@ -3,6 +3,7 @@
 //! Nothing here prints, and nothing here asks: a caller that needs a yes from a person gives a callback. The SDK's types
 //! build and parse the bytes and appear in no public signature.
 
+pub mod journal;
 pub mod keys;
 
 mod error;
