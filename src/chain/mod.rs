@@ -1,10 +1,32 @@
 //! A node: transport, a snapshot at one finalized block, reading the registry, several nodes together.
 //!
-//! Built on the SDK's gRPC types, none of which appears in a public signature: their semver is not ours.
+//! Built on the SDK's gRPC types, none of which appears in a public signature: their semver is not ours. The generated
+//! messages are used rather than the SDK's conversions, which refuse values newer than the SDK.
 
+mod account;
+mod block;
+mod cache;
+mod client;
+mod contract;
+mod foreign;
+mod module;
+mod node;
+mod reach;
 mod reading;
+mod reject;
+mod settings;
+mod several;
+mod target;
+mod transaction;
 
+pub use account::{Account, Credential, EnergyPrice, NextNonce};
+pub use client::ChainClient;
+pub use contract::{ContractEvent, Instance, Invocation, Invoked};
+pub use module::Module;
 pub use reading::{AtBlock, Block, BlockHash, ChainError, ChainErrorKind, DecodedWith, ModuleRef, Reading};
+pub use reject::Rejection;
+pub use settings::{ChainSettings, NodeSettings};
+pub use transaction::{Sent, TransactionEffect, TransactionHash, TransactionOutcome, TransactionStatus};
 
 use std::future::Future;
 
