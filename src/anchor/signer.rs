@@ -3,7 +3,7 @@ use std::future::Future;
 
 use crate::identity::AccountAddress;
 
-use super::{AnchorError, Transaction};
+use super::{AnchorError, PublicKeys, Transaction};
 
 /// Signatures of an account: by the index of a credential, and within it by the index of a key.
 ///
@@ -65,8 +65,13 @@ pub trait Signer: Send + Sync {
     /// The account it signs for.
     fn address(&self) -> AccountAddress;
 
+    /// The keys it signs with, by credential and key index: compared with the account's before anything is signed.
+    fn public_keys(&self) -> PublicKeys;
+
     /// How many signatures [`Signer::sign`] returns. A transaction pays 100 NRG for each, and the header fixes it before.
-    fn signature_count(&self) -> u32;
+    fn signature_count(&self) -> u32 {
+        self.public_keys().values().map(|keys| keys.len() as u32).sum()
+    }
 
     /// Signs.
     ///

@@ -1,6 +1,4 @@
-use std::fmt;
 use std::io::Cursor;
-use std::str::FromStr;
 
 use concordium_rust_sdk::base::contracts_common as chain;
 use concordium_rust_sdk::base::smart_contracts::{OwnedParameter, OwnedReceiveName};
@@ -10,7 +8,7 @@ use concordium_rust_sdk::common::types::{CredentialIndex, KeyIndex, Signature, T
 use concordium_rust_sdk::common::{from_bytes, to_bytes};
 use concordium_rust_sdk::types::Nonce;
 
-use crate::digest::Sha256Digest;
+use crate::chain::TransactionHash;
 use crate::identity::{AccountAddress, ContractAddress};
 
 use super::{AnchorError, Signatures};
@@ -21,33 +19,6 @@ const BLOCK_ITEM_VERSION: u8 = 0;
 const SIGNATURE_ENERGY: u64 = 100;
 /// The header's length in bytes, each of which costs 1 NRG.
 const HEADER_BYTES: u64 = 60;
-
-/// The hash that names a transaction on the chain: SHA-256 of the block item without its version byte.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TransactionHash(pub [u8; 32]);
-
-impl fmt::Display for TransactionHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for TransactionHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl FromStr for TransactionHash {
-    type Err = AnchorError;
-
-    fn from_str(text: &str) -> Result<Self, AnchorError> {
-        let digest: Result<Sha256Digest, _> = text.parse();
-        digest
-            .map(|digest| Self(digest.0))
-            .map_err(|_| AnchorError::NotATransaction("a transaction hash is 64 hexadecimal digits".into()))
-    }
-}
 
 /// What a transaction asks of a contract. No money goes with it: no entry point of the registries takes any.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +125,14 @@ impl Transaction {
         self.expiry
     }
 
+    /// The same transaction with another nonce.
+    ///
+    /// # Errors
+    /// [`AnchorError::Build`] for 0.
+    pub fn with_nonce(self, nonce: u64) -> Result<Self, AnchorError> {
+        Self::new(self.call, self.sender, nonce, self.expiry, Energy::Total(self.energy), 1)
+    }
+
     /// All the energy it may take, in NRG.
     pub fn energy(&self) -> u64 {
         self.energy
@@ -228,7 +207,7 @@ impl SignedTransaction {
         bytes
     }
 
-    /// The hash that names it on the chain.
+    /// The hash that names it on the chain: SHA-256 of the block item without its version byte.
     pub fn hash(&self) -> TransactionHash {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(self.item().hash().as_ref());

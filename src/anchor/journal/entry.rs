@@ -1,6 +1,7 @@
 use serde_json::{json, Value};
 
-use crate::anchor::{SignedTransaction, TransactionHash};
+use crate::anchor::SignedTransaction;
+use crate::chain::TransactionHash;
 use crate::registry::Timestamp;
 
 /// What became of a transaction.

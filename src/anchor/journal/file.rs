@@ -6,7 +6,8 @@ use std::time::Duration;
 use fs4::{FileExt, TryLockError};
 use serde_json::Value;
 
-use crate::anchor::{SignedTransaction, TransactionHash};
+use crate::anchor::SignedTransaction;
+use crate::chain::TransactionHash;
 use crate::identity::{AccountAddress, GenesisHash};
 use crate::registry::Timestamp;
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use ed25519_dalek::{Signer as _, SigningKey};
 
-use crate::anchor::{AnchorError, Signatures, Signer, ToSign};
+use crate::anchor::{AnchorError, PublicKeys, Signatures, Signer, ToSign};
 use crate::identity::AccountAddress;
 
 use super::KeyError;
@@ -59,12 +59,6 @@ impl AccountSigner {
         }
         Ok(chosen)
     }
-
-    /// The public keys that verify what this signer signs, by credential and key index.
-    pub fn public_keys(&self) -> BTreeMap<u8, BTreeMap<u8, [u8; 32]>> {
-        let public = |keys: &BTreeMap<u8, SigningKey>| keys.iter().map(|(&k, key)| (k, key.verifying_key().to_bytes())).collect();
-        self.keys.iter().map(|(&credential, keys)| (credential, public(keys))).collect()
-    }
 }
 
 impl fmt::Debug for AccountSigner {
@@ -79,8 +73,9 @@ impl Signer for AccountSigner {
         self.address
     }
 
-    fn signature_count(&self) -> u32 {
-        self.keys.values().map(|keys| keys.len() as u32).sum()
+    fn public_keys(&self) -> PublicKeys {
+        let public = |keys: &BTreeMap<u8, SigningKey>| keys.iter().map(|(&k, key)| (k, key.verifying_key().to_bytes())).collect();
+        self.keys.iter().map(|(&credential, keys)| (credential, public(keys))).collect()
     }
 
     async fn sign(&self, what: ToSign<'_>) -> Result<Signatures, AnchorError> {
