@@ -46,3 +46,13 @@ pub trait AgentReader: Send + Sync {
     /// [`ChainError`] when no node answers, or none answers with something that can be read.
     fn read(&self, block: &Block, agent: TokenId) -> impl Future<Output = Result<Reading, ChainError>> + Send;
 }
+
+impl<R: AgentReader> AgentReader for &R {
+    fn pin(&self, at: AtBlock) -> impl Future<Output = Result<Block, ChainError>> + Send {
+        (**self).pin(at)
+    }
+
+    fn read(&self, block: &Block, agent: TokenId) -> impl Future<Output = Result<Reading, ChainError>> + Send {
+        (**self).read(block, agent)
+    }
+}

@@ -2,12 +2,16 @@
 
 mod completions;
 mod config;
+mod connect;
 mod exit;
+mod hash;
 mod man;
 mod options;
 mod settings;
 mod shell;
+mod show;
 mod token;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,6 +34,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Verify(verify::Args),
+    Show(show::Args),
+    Hash(hash::Args),
     Token(token::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -53,6 +60,9 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     match command {
+        Command::Verify(args) => verify::run(&args, shell, output),
+        Command::Show(args) => show::run(&args, shell, output),
+        Command::Hash(args) => hash::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),
@@ -67,7 +77,6 @@ fn command() -> clap::Command {
 /// Runs an asynchronous command on a runtime of its own.
 ///
 /// A name look-up by the system resolver can hold a thread past any deadline, so the runtime is not waited for.
-#[allow(dead_code, reason = "the first command that talks to a node uses it")]
 fn block_on<T>(work: impl std::future::Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

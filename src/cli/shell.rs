@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use serde_json::{json, Value};
+use serde::Serialize;
 
 use super::exit::{CliError, Exit};
 use super::options::OutputOptions;
@@ -86,13 +86,13 @@ impl Shell {
     }
 
     /// Writes one JSON document to stdout, indented.
-    pub(crate) fn document(&self, document: &Value) {
-        write_out(format!("{}\n", escape_json(&format!("{document:#}"))).as_bytes());
+    pub(crate) fn document(&self, document: &impl Serialize) {
+        write_document(serde_json::to_string_pretty(document));
     }
 
     /// Writes one JSON document on one line to stdout.
-    pub(crate) fn document_line(&self, document: &Value) {
-        write_out(format!("{}\n", escape_json(&document.to_string())).as_bytes());
+    pub(crate) fn document_line(&self, document: &impl Serialize) {
+        write_document(serde_json::to_string(document));
     }
 
     /// Says something beside the result, on stderr.
@@ -122,14 +122,23 @@ impl Shell {
         }
         write_err(&text);
         if self.json {
-            self.document(&json!({
-                "schema": "cardproof.error/1",
-                "code": error.code,
-                "message": error.message,
-                "hint": error.hint,
-            }));
+            self.document(&ErrorDocument {
+                schema: "cardproof.error/1",
+                code: error.code,
+                message: &error.message,
+                hint: error.hint.as_deref(),
+            });
         }
     }
+}
+
+/// `cardproof.error/1`: a command that failed and has no other document.
+#[derive(Serialize)]
+struct ErrorDocument<'a> {
+    schema: &'static str,
+    code: &'static str,
+    message: &'a str,
+    hint: Option<&'a str>,
 }
 
 /// Prints what clap has to say: help and version to stdout, everything else to stderr.
@@ -140,6 +149,14 @@ pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
         Exit::Usage.into()
     } else {
         Exit::Ok.into()
+    }
+}
+
+fn write_document(document: serde_json::Result<String>) {
+    match document {
+        Ok(text) => write_out(format!("{}\n", escape_json(&text)).as_bytes()),
+        // Our documents have text keys only, so this does not happen; silence would be worse than this line.
+        Err(error) => write_err(&format!("error: the document could not be written: {error}\n")),
     }
 }
 
@@ -199,6 +216,8 @@ fn escape_json(document: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{json, Value};
+
     use super::*;
 
     const HOSTILE: &str = "a\x1b]8;;https://evil.example\x1b\\b\u{202e}c\u{200b}d\u{9b}31me\r\nf\u{7f}\u{e0041}";

@@ -1,5 +1,6 @@
 use cardproof::identity::{AgentName, Badge, Caip19, ContractAddress, TokenId};
-use serde_json::{json, Value};
+use cardproof::report::ContractDocument;
+use serde::Serialize;
 
 use super::config::Config;
 use super::exit::{CliError, Exit};
@@ -63,17 +64,28 @@ fn names(agent: &str, settings: &NetworkSettings, chosen: bool) -> Result<Names,
     Ok(Names { network, contract, token_id, caip19: chain.map(|chain| Caip19 { chain, badge }) })
 }
 
-fn document(names: &Names) -> Value {
-    let badge = Badge { contract: names.contract, token_id: names.token_id };
-    json!({
-        "schema": "cardproof.token/1",
-        "network": names.network,
-        "contract": { "index": names.contract.index.to_string(), "subindex": names.contract.subindex.to_string() },
-        "token_id": names.token_id.to_string(),
-        "token_id_hex": names.token_id.to_schema_hex(),
-        "badge": badge.to_string(),
-        "caip19": names.caip19.map(|caip| caip.to_string()),
-    })
+/// `cardproof.token/1`.
+#[derive(Serialize)]
+struct TokenDocument<'a> {
+    schema: &'static str,
+    network: Option<&'a str>,
+    contract: ContractDocument,
+    token_id: String,
+    token_id_hex: String,
+    badge: String,
+    caip19: Option<String>,
+}
+
+fn document(names: &Names) -> TokenDocument<'_> {
+    TokenDocument {
+        schema: "cardproof.token/1",
+        network: names.network.as_deref(),
+        contract: names.contract.into(),
+        token_id: names.token_id.to_string(),
+        token_id_hex: names.token_id.to_schema_hex(),
+        badge: Badge { contract: names.contract, token_id: names.token_id }.to_string(),
+        caip19: names.caip19.map(|caip| caip.to_string()),
+    }
 }
 
 fn report(names: &Names, shell: &Shell) {

@@ -2,10 +2,39 @@
 //!
 //! A URI comes from a chain or a card: an attacker may have written it. This is the only place that builds an HTTP client,
 //! and nothing here knows what the bytes mean.
+//!
+//! [`Fetcher`] is the front door. Behind it a URI becomes a target (`target`), each hop is checked (`target`, `port`,
+//! [`AddressPolicy`]), its name resolved under guard (`resolve`), its answer judged by its head (`answer`) and its body
+//! received (`receive`), decoded ([`coding`]) and hashed ([`BodyStream`]), all before one `deadline`.
 
+mod address;
+mod answer;
+mod body;
+mod client;
+pub mod coding;
+pub mod data_uri;
+mod deadline;
+mod explain;
+mod fetcher;
+mod ipfs;
+mod limits;
 mod outcome;
+mod port;
+mod receive;
+mod resolve;
+mod retry;
+mod settings;
+mod stop;
+mod target;
+mod trust;
 
-pub use outcome::{Body, FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
+pub use address::{AddressClass, AddressPolicy};
+pub use body::{Body, BodyStream, OverCap};
+pub use fetcher::Fetcher;
+pub use outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
+pub use resolve::{Lookup, Resolve, SystemResolver};
+pub use settings::{FetchSettings, FetchSetupError, ProxyUrl};
+pub use trust::TrustRoots;
 
 use std::future::Future;
 
@@ -28,6 +57,12 @@ pub trait CardFetcher: Send + Sync {
 }
 
 impl<F: CardFetcher> CardFetcher for &F {
+    fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
+        (**self).fetch(uri, origin)
+    }
+}
+
+impl<F: CardFetcher> CardFetcher for std::sync::Arc<F> {
     fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
         (**self).fetch(uri, origin)
     }

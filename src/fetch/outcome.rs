@@ -1,8 +1,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use bytes::Bytes;
-
+use super::Body;
 use crate::digest::Sha256Digest;
 
 /// What happened on the way to a body, complete or not.
@@ -48,22 +47,6 @@ pub struct Fetched {
     pub looks_like_bot_wall: bool,
     /// Whether the length was proven by Content-Length, chunking or HTTP/2. A plaintext body that ends only by closing is not.
     pub length_verified: bool,
-}
-
-/// The bytes of a body, or only their digest when they are many.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Body {
-    /// SHA-256 of the whole body.
-    pub sha256: Sha256Digest,
-    /// How many bytes it has.
-    pub bytes: u64,
-    /// The bytes themselves, up to [`Body::KEPT`]; `None` for a larger body.
-    pub kept: Option<Bytes>,
-}
-
-impl Body {
-    /// The largest body that is kept for near-miss notes and checks: 1 MiB. A larger one is only hashed.
-    pub const KEPT: u64 = 1 << 20;
 }
 
 /// Why there is no complete body. Each kind is a reason of the verdict with the same name.

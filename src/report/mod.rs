@@ -5,5 +5,5 @@
 mod document;
 mod text;
 
-pub use document::{ReportDocument, SummaryDocument, VerifyDocument};
+pub use document::{BlockDocument, ContractDocument, ReportDocument, SummaryDocument, VerifyDocument};
 pub use text::{lines, Line, Tone};

@@ -56,8 +56,7 @@ pub fn lines(verdict: &Verdict, verbose: bool) -> Vec<Line> {
         for hop in &evidence.hops {
             plain("redirect", Some(format!("{} from {}", hop.status, hop.url)));
         }
-        let moved = evidence.final_url.as_ref().filter(|url| verbose || Some(*url) != verdict.agent_uri.as_ref());
-        plain("final url", moved.cloned());
+        plain("final url", evidence.final_url.clone());
         if verbose {
             plain("address", evidence.ip.map(|ip| ip.to_string()));
             plain("status", evidence.status.map(|status| format!("HTTP {status}")));

@@ -1,0 +1,207 @@
+use std::error::Error;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use rustls::pki_types::UnixTime;
+use rustls::{AlertDescription, CertificateError};
+use url::Url;
+
+use super::address::way_in;
+use super::outcome::FailureKind;
+use super::resolve::NameError;
+use super::stop::Stop;
+use super::target::host_of;
+use super::trust::ChainFault;
+
+/// Why a request brought no answer.
+pub(super) fn no_answer(error: &reqwest::Error, url: &Url) -> Stop {
+    let host = host_of(url);
+    if let Some(name) = find::<NameError>(error) {
+        return name_stop(name, host);
+    }
+    if let Some(tls) = find::<rustls::Error>(error) {
+        return tls_stop(tls, host);
+    }
+    let io_kind = find::<io::Error>(error).map(io::Error::kind);
+    if error.is_connect() {
+        return connect_stop(error, io_kind, url);
+    }
+    match find::<hyper::Error>(error) {
+        Some(http) if http.is_parse() => {
+            Stop::new(FailureKind::ProtocolError, format!("{host} did not answer in valid HTTP: {}", chain(http)))
+        }
+        Some(http) if io_kind.is_some() || http.is_incomplete_message() || http.is_canceled() || http.is_closed() => {
+            let manner = if io_kind == Some(io::ErrorKind::ConnectionReset) { "reset" } else { "closed" };
+            Stop::new(FailureKind::ConnectFailure, format!("{host} {manner} the connection without an answer"))
+        }
+        _ => Stop::new(FailureKind::ProtocolError, format!("{host} gave no usable answer: {}", causes_of(error))),
+    }
+}
+
+/// Why an answer ended before its body was complete.
+pub(super) fn broken_body(error: &reqwest::Error, url: &Url, received: u64) -> Stop {
+    let host = host_of(url);
+    if find::<rustls::Error>(error).is_some() {
+        let message = format!("the encrypted connection to {host} broke after {received} bytes of the body");
+        return Stop::new(FailureKind::TlsFailure, message).passing(true);
+    }
+    let kinds = || links(error).filter_map(|link| link.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let malformed = find::<hyper::Error>(error).is_some_and(hyper::Error::is_parse)
+        || kinds().any(|kind| matches!(kind, io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
+    if malformed {
+        let message = format!("{host} broke the HTTP protocol after {received} bytes of the body: {}", causes_of(error));
+        return Stop::new(FailureKind::ProtocolError, message);
+    }
+    let message = format!("{host} ended the body too early, after {received} bytes: {}", causes_of(error));
+    Stop::new(FailureKind::Truncated, message)
+}
+
+fn name_stop(error: &NameError, host: &str) -> Stop {
+    match error {
+        NameError::Lookup(cause) => {
+            Stop::new(FailureKind::DnsFailure, format!("the name {host} cannot be resolved: {}", chain(cause)))
+        }
+        NameError::Empty => Stop::new(FailureKind::DnsFailure, format!("the name {host} has no address")),
+        NameError::Refused { ip, class } => {
+            let message = format!("{host} is not connected to: one of its addresses is {ip}, {class}{}", way_in(*class));
+            Stop::new(FailureKind::BlockedAddress, message)
+        }
+    }
+}
+
+fn connect_stop(error: &reqwest::Error, io_kind: Option<io::ErrorKind>, url: &Url) -> Stop {
+    use io::ErrorKind as Io;
+    let host = host_of(url);
+    let port = url.port_or_known_default().unwrap_or_default();
+    let (kind, message) = match io_kind {
+        Some(Io::ConnectionRefused) => (FailureKind::ConnectFailure, format!("{host} refuses connections on port {port}")),
+        Some(Io::UnexpectedEof | Io::ConnectionReset | Io::BrokenPipe | Io::ConnectionAborted) if url.scheme() == "https" => {
+            (FailureKind::TlsFailure, format!("{host} broke off the TLS handshake on port {port}"))
+        }
+        Some(Io::TimedOut) => (FailureKind::ConnectFailure, format!("{host} accepts no connection on port {port} in time")),
+        _ if error.is_timeout() => (FailureKind::ConnectFailure, format!("{host} accepts no connection on port {port} in time")),
+        _ => (FailureKind::ConnectFailure, format!("{host} cannot be reached on port {port}: {}", causes_of(error))),
+    };
+    Stop::new(kind, message).passing(true)
+}
+
+fn tls_stop(error: &rustls::Error, host: &str) -> Stop {
+    use rustls::Error as Tls;
+    let message = match error {
+        Tls::InvalidCertificate(fault) => format!("{host} is not trusted: {}", certificate_fault(fault)),
+        Tls::InvalidMessage(_) => format!("{host} does not speak TLS on this port; does it speak plain http?"),
+        Tls::PeerIncompatible(_) => format!("{host} has no TLS version or cipher in common with us; TLS 1.2 and 1.3 are spoken"),
+        Tls::AlertReceived(alert) => format!("{host} refuses the TLS handshake: {}", alert_reason(*alert)),
+        Tls::NoCertificatesPresented => format!("{host} presents no certificate"),
+        _ => format!("{host} breaks the TLS protocol"),
+    };
+    Stop::new(FailureKind::TlsFailure, message)
+}
+
+fn certificate_fault(fault: &CertificateError) -> String {
+    use CertificateError as Fault;
+    match fault {
+        Fault::Expired => "its certificate has expired".to_owned(),
+        Fault::ExpiredContext { not_after, .. } => format!("its certificate expired on {}", date(*not_after)),
+        Fault::NotValidYet => "its certificate is not valid yet".to_owned(),
+        Fault::NotValidYetContext { not_before, .. } => format!("its certificate is not valid before {}", date(*not_before)),
+        Fault::NotValidForName | Fault::NotValidForNameContext { .. } => "its certificate is for another host".to_owned(),
+        Fault::Revoked => "its certificate has been revoked".to_owned(),
+        Fault::UnknownIssuer => "its certificate comes from an unknown authority".to_owned(),
+        Fault::BadEncoding => "its certificate is malformed".to_owned(),
+        Fault::BadSignature => "the signature of its certificate is wrong".to_owned(),
+        Fault::InvalidPurpose | Fault::InvalidPurposeContext { .. } => "its certificate is not for servers".to_owned(),
+        Fault::Other(other) => match other.0.downcast_ref::<ChainFault>() {
+            Some(fault) => fault.to_string(),
+            None => "its certificate breaks a rule for server certificates".to_owned(),
+        },
+        _ => "its certificate uses what this program cannot check".to_owned(),
+    }
+}
+
+fn alert_reason(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::HandshakeFailure => "no common settings".to_owned(),
+        AlertDescription::ProtocolVersion => "no common version of TLS".to_owned(),
+        AlertDescription::UnrecognisedName => "it does not know the name".to_owned(),
+        AlertDescription::AccessDenied => "access denied".to_owned(),
+        AlertDescription::CertificateRequired => "it demands a certificate from us".to_owned(),
+        AlertDescription::InternalError => "an error of its own".to_owned(),
+        other => format!("TLS alert {}", u8::from(other)),
+    }
+}
+
+fn date(time: UnixTime) -> String {
+    let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs()));
+    // The date format ends with the year 9999.
+    let shown = at.filter(|_| time.as_secs() < 253_402_300_800);
+    shown.map_or_else(|| "a date far in the future".to_owned(), httpdate::fmt_http_date)
+}
+
+/// An error and its causes. An I/O error hides what it wraps from `source`, so it is opened here.
+fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |link| {
+        let link: &'a (dyn Error + 'static) = *link;
+        let wrapped = link.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        wrapped.map(|inner| inner as &(dyn Error + 'static)).or_else(|| link.source())
+    })
+}
+
+fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    links(error).find_map(|link| link.downcast_ref::<T>())
+}
+
+/// The causes below an error of the HTTP client, whose own text only says that there is one.
+fn causes_of(error: &reqwest::Error) -> String {
+    error.source().map_or_else(|| "no cause is known".to_owned(), chain)
+}
+
+/// An error and its causes as one sentence part, each said once.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    for link in links(error).map(ToString::to_string) {
+        if text.is_empty() {
+            text = link;
+        } else if !text.contains(&link) {
+            text.push_str(": ");
+            text.push_str(&link);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] io::Error);
+
+    #[test]
+    fn c_49_causes_are_flattened_and_said_once() {
+        let error = Outer(io::Error::other(NameError::Empty));
+        assert_eq!(chain(&error), "outer: the name has no address");
+        assert!(find::<NameError>(&error).is_some());
+    }
+
+    #[test]
+    fn c_48_each_certificate_fault_has_its_own_sentence() {
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let faults = [
+            CertificateError::Expired,
+            CertificateError::NotValidYet,
+            CertificateError::NotValidForName,
+            CertificateError::Revoked,
+            CertificateError::UnknownIssuer,
+            CertificateError::BadEncoding,
+            CertificateError::BadSignature,
+            CertificateError::InvalidPurpose,
+            CertificateError::ExpiredContext { time: at(0), not_after: at(0) },
+            CertificateError::NotValidYetContext { time: at(0), not_before: at(u64::MAX) },
+        ];
+        let sentences: std::collections::HashSet<_> = faults.iter().map(certificate_fault).collect();
+        assert_eq!(sentences.len(), faults.len());
+        assert!(sentences.contains("its certificate expired on Thu, 01 Jan 1970 00:00:00 GMT"));
+    }
+}

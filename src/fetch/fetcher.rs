@@ -1,0 +1,228 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use reqwest::header::{HeaderValue, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use reqwest::Response;
+use url::Url;
+
+use super::address::AddressPolicy;
+use super::answer::{judge, Head};
+use super::client::{self, GuardedClient};
+use super::data_uri::{self, DataUriError};
+use super::deadline::Deadline;
+use super::explain::no_answer;
+use super::ipfs;
+use super::limits::HostLimits;
+use super::outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
+use super::receive::{receive, values, Card};
+use super::resolve::{Resolve, SystemResolver};
+use super::retry::pause;
+use super::settings::{FetchSettings, FetchSetupError};
+use super::stop::Stop;
+use super::target::{check_hop, host_of, invalid, redirect_target, Target};
+use super::trust::TrustRoots;
+use super::{CardFetcher, Origin};
+
+/// How many redirects are followed.
+const REDIRECTS: usize = 5;
+
+/// Fetches cards over the network, guarded as the settings say. Cheap to clone; clones share connections and limits.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    parts: Arc<Parts>,
+}
+
+#[derive(Debug)]
+struct Parts {
+    settings: FetchSettings,
+    gateways: Vec<Url>,
+    roots: usize,
+    /// For what strangers wrote.
+    strict: GuardedClient,
+    /// For the first hop of what the user typed.
+    typed: GuardedClient,
+    limits: HostLimits,
+}
+
+impl Fetcher {
+    /// A fetcher that asks the system for addresses.
+    ///
+    /// # Errors
+    /// [`FetchSetupError`] if a setting is unusable or a certificate file cannot be read.
+    pub fn new(settings: FetchSettings) -> Result<Self, FetchSetupError> {
+        Self::with_resolver(settings, Arc::new(SystemResolver::default()))
+    }
+
+    /// A fetcher that asks `resolver` for addresses. What it answers is checked like any other answer.
+    ///
+    /// # Errors
+    /// As [`Fetcher::new`].
+    pub fn with_resolver(settings: FetchSettings, resolver: Arc<dyn Resolve>) -> Result<Self, FetchSetupError> {
+        let roots = TrustRoots::load(&settings)?;
+        let tls = roots.client_config()?;
+        let strict = if settings.allow_private { AddressPolicy::with_private() } else { AddressPolicy::public_only() };
+        let parts = Parts {
+            gateways: ipfs::gateways(&settings.ipfs_gateways)?,
+            roots: roots.count(),
+            strict: client::build(&settings, &tls, Arc::clone(&resolver), strict)?,
+            typed: client::build(&settings, &tls, resolver, AddressPolicy::with_private())?,
+            limits: HostLimits::new(settings.per_host_concurrency, settings.per_host_rate),
+            settings,
+        };
+        Ok(Self { parts: Arc::new(parts) })
+    }
+
+    /// How many certificate authorities are trusted.
+    pub fn trusted_roots(&self) -> usize {
+        self.parts.roots
+    }
+}
+
+impl CardFetcher for Fetcher {
+    async fn fetch(&self, uri: &str, origin: Origin) -> Result<Fetched, FetchFailure> {
+        let started = Instant::now();
+        let mut trace = FetchTrace::default();
+        let outcome = self.parts.fetch(uri, origin, &mut trace).await;
+        trace.elapsed = started.elapsed();
+        match outcome {
+            Ok(Card { body, wire_sha256, looks_like_bot_wall, length_verified }) => {
+                Ok(Fetched { trace, body, wire_sha256, looks_like_bot_wall, length_verified })
+            }
+            Err(stop) => Err(stop.with(trace)),
+        }
+    }
+}
+
+impl Parts {
+    async fn fetch(&self, uri: &str, origin: Origin, trace: &mut FetchTrace) -> Result<Card, Stop> {
+        let target = Target::of(uri, &self.settings)?;
+        let mut deadline = Deadline::after(self.settings.deadline);
+        match target {
+            Target::Data(uri) => self.decode_data(uri, trace),
+            Target::Http(url) => self.persist(&url, origin, self.settings.retries, &mut deadline, trace).await,
+            Target::Ipfs(path) => self.ask_gateways(path, &mut deadline, trace).await,
+        }
+    }
+
+    fn decode_data(&self, uri: &str, trace: &mut FetchTrace) -> Result<Card, Stop> {
+        let data = data_uri::decode(uri, self.settings.max_bytes).map_err(|error| match error {
+            DataUriError::TooLarge(_) => Stop::new(FailureKind::TooLarge, format!("{error} (--max-bytes)")),
+            _ => invalid(error.to_string()),
+        })?;
+        trace.content_type = Some(data.content_type);
+        Ok(Card { wire_sha256: data.body.sha256, body: data.body, looks_like_bot_wall: false, length_verified: true })
+    }
+
+    /// Asks each gateway in turn, each with a fair share of the time. The user chose them, so they may be local.
+    async fn ask_gateways(&self, path: &str, deadline: &mut Deadline, trace: &mut FetchTrace) -> Result<Card, Stop> {
+        let count = self.gateways.len();
+        let retries = if count == 1 { self.settings.retries } else { 0 };
+        let mut stops = Vec::new();
+        for (index, gateway) in self.gateways.iter().enumerate() {
+            let url = ipfs::url_at(gateway, path)?;
+            let mut share = deadline.share(count - index);
+            match self.persist(&url, Origin::User, retries, &mut share, trace).await {
+                Ok(card) => return Ok(card),
+                Err(stop) => stops.push(stop),
+            }
+        }
+        let causes = stops.iter().map(|stop| stop.message.as_str()).collect::<Vec<_>>().join("; ");
+        let retryable = stops.iter().any(|stop| stop.retryable);
+        match stops.pop() {
+            Some(last) if count > 1 => {
+                Err(Stop { retryable, message: format!("none of {count} IPFS gateways has it: {causes}"), ..last })
+            }
+            Some(last) => Err(last),
+            None => Err(invalid("no IPFS gateway is configured")),
+        }
+    }
+
+    /// Fetches `url`, trying again what may pass while the deadline allows.
+    async fn persist(
+        &self,
+        url: &Url,
+        origin: Origin,
+        retries: u32,
+        deadline: &mut Deadline,
+        trace: &mut FetchTrace,
+    ) -> Result<Card, Stop> {
+        let mut attempt = 0;
+        loop {
+            *trace = FetchTrace::default();
+            let stop = match self.follow(url, origin, attempt > 0, deadline, trace).await {
+                Ok(card) => return Ok(card),
+                Err(stop) => stop,
+            };
+            let Some(pause) = pause(&stop, attempt, retries, deadline) else {
+                let tries = attempt + 1;
+                let message = if tries > 1 { format!("{} (tried {tries} times)", stop.message) } else { stop.message };
+                return Err(Stop { message, ..stop });
+            };
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Follows `start` and its redirects to a card. Each hop is a new URL that gets every check.
+    async fn follow(
+        &self,
+        start: &Url,
+        origin: Origin,
+        fresh: bool,
+        deadline: &mut Deadline,
+        trace: &mut FetchTrace,
+    ) -> Result<Card, Stop> {
+        let (mut url, mut origin) = (start.clone(), origin);
+        loop {
+            let client = match origin {
+                Origin::User => &self.typed,
+                Origin::Untrusted => &self.strict,
+            };
+            check_hop(&url, origin, &client.guard, &self.settings)?;
+            let _turn = deadline.paused(self.limits.turn(host_of(&url))).await;
+            let step = deadline.within(host_of(&url), self.exchange(client, &url, fresh, trace)).await?;
+            match step {
+                Step::Card(card) => return Ok(card),
+                Step::Redirect(_) if trace.hops.len() > REDIRECTS => {
+                    let message = format!("more than {REDIRECTS} redirects, the last from {}", host_of(&url));
+                    return Err(Stop::new(FailureKind::RedirectLimit, message));
+                }
+                Step::Redirect(location) => url = redirect_target(&url, &location, &self.settings)?,
+            }
+            origin = Origin::Untrusted;
+        }
+    }
+
+    /// One request and its answer.
+    async fn exchange(&self, client: &GuardedClient, url: &Url, fresh: bool, trace: &mut FetchTrace) -> Result<Step, Stop> {
+        let mut request = client.http.get(url.clone());
+        if fresh {
+            request = request.header(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
+        let response = request.send().await.map_err(|error| no_answer(&error, url))?;
+        self.note(&response, url, trace);
+        match judge(url, response.status(), response.headers())? {
+            Head::Card => receive(response, url, self.settings.max_bytes).await.map(Step::Card),
+            Head::Redirect(location) => {
+                trace.hops.push(Hop { url: url.to_string(), status: response.status().as_u16() });
+                Ok(Step::Redirect(location))
+            }
+        }
+    }
+
+    fn note(&self, response: &Response, url: &Url, trace: &mut FetchTrace) {
+        let joined = |name| Some(values(response.headers(), &name)).filter(|values| !values.is_empty()).map(|all| all.join(", "));
+        trace.final_url = Some(url.to_string());
+        trace.status = Some(response.status().as_u16());
+        trace.content_type = joined(CONTENT_TYPE);
+        trace.content_encoding = joined(CONTENT_ENCODING);
+        // Behind a proxy this would be the proxy's address.
+        trace.ip = response.remote_addr().map(|address| address.ip()).filter(|_| self.settings.proxy.is_none());
+    }
+}
+
+/// What one request led to.
+enum Step {
+    Card(Card),
+    Redirect(Vec<u8>),
+}

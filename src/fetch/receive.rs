@@ -1,0 +1,92 @@
+use reqwest::header::{HeaderMap, HeaderName, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use reqwest::{Response, Version};
+use url::Url;
+
+use super::answer::looks_like_wall;
+use super::body::{Body, BodyStream, OverCap};
+use super::coding::{CodingError, Decoding};
+use super::explain::broken_body;
+use super::outcome::FailureKind;
+use super::stop::Stop;
+use super::target::host_of;
+use crate::digest::{Sha256Digest, Sha256Stream};
+
+/// A complete body and what is known of how it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Card {
+    pub(super) body: Body,
+    pub(super) wire_sha256: Sha256Digest,
+    pub(super) looks_like_bot_wall: bool,
+    pub(super) length_verified: bool,
+}
+
+/// Reads the body of a `200` to its end, hashing it on the wire and decoded.
+pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Result<Card, Stop> {
+    let headers = response.headers().clone();
+    let chunked = is_chunked(&headers, response.version(), url)?;
+    let length = if chunked { None } else { content_length(&headers) };
+    if length.is_some_and(|length| length > cap) {
+        return Err(too_large(url, cap));
+    }
+    let codings = values(&headers, &CONTENT_ENCODING);
+    let codings: Vec<&str> = codings.iter().map(String::as_str).collect();
+    let mut decoding = Decoding::new(&codings, cap).map_err(|error| coding_stop(&error, url, cap))?;
+    let identity = decoding.is_identity();
+    let mut body = BodyStream::new(cap, length.filter(|_| identity));
+    // What is not encoded is hashed once.
+    let mut wire = Sha256Stream::new();
+    let mut received = 0_u64;
+    while let Some(chunk) = response.chunk().await.map_err(|error| broken_body(&error, url, received))? {
+        received += chunk.len() as u64;
+        if received > cap {
+            return Err(too_large(url, cap));
+        }
+        if !identity {
+            wire.update(&chunk);
+        }
+        decoding.push(&chunk, &mut body).map_err(|error| coding_stop(&error, url, cap))?;
+    }
+    decoding.finish(&mut body).map_err(|error| coding_stop(&error, url, cap))?;
+    let body = body.finish();
+    Ok(Card {
+        wire_sha256: if identity { body.sha256 } else { wire.finish() },
+        looks_like_bot_wall: looks_like_wall(&headers, body.kept.as_deref()),
+        // TLS says itself where a stream ends; only plaintext that ends by closing may have been cut by anybody.
+        length_verified: length.is_some() || chunked || response.version() >= Version::HTTP_2 || url.scheme() == "https",
+        body,
+    })
+}
+
+/// Whether the transfer is chunked. Any other transfer coding would leave bytes that are not the body.
+fn is_chunked(headers: &HeaderMap, version: Version, url: &Url) -> Result<bool, Stop> {
+    let codings = values(headers, &TRANSFER_ENCODING).join(",");
+    if version >= Version::HTTP_2 || codings.is_empty() {
+        return Ok(false);
+    }
+    if codings.trim().eq_ignore_ascii_case("chunked") {
+        return Ok(true);
+    }
+    let message = format!("{} uses a transfer coding other than chunked", host_of(url));
+    Err(Stop::new(FailureKind::ProtocolError, message))
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// All values of a header, unreadable characters replaced.
+pub(super) fn values(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
+    headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
+}
+
+fn too_large(url: &Url, cap: u64) -> Stop {
+    let message = format!("the body from {} has more than {cap} bytes (--max-bytes)", host_of(url));
+    Stop::new(FailureKind::TooLarge, message)
+}
+
+fn coding_stop(error: &CodingError, url: &Url, cap: u64) -> Stop {
+    match error {
+        CodingError::TooLarge(OverCap { .. }) => too_large(url, cap),
+        _ => Stop::new(FailureKind::BadContentCoding, format!("{}: {error}", host_of(url))),
+    }
+}
