@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use serde_json::{json, Map, Value};
 
 use crate::identity::{AccountAddress, ContractAddress, GenesisHash, Network};
@@ -97,7 +95,7 @@ impl Document {
             "estimate": self.estimate.map(|e| json!({"energy": e.energy.to_string(), "microccd": e.microccd.to_string()})),
         });
         if let (false, Value::Object(fields)) = (self.signatures.is_empty(), &mut json) {
-            fields.insert("signatures".into(), signatures_to_json(&self.signatures));
+            fields.insert("signatures".into(), self.signatures.to_json());
             // Signatures are part of what the hash covers: it is not known before the last one.
             if let Some(signed) = self.signed() {
                 fields.insert("block_item_hex".into(), hex::encode(signed.block_item()).into());
@@ -160,14 +158,6 @@ impl Document {
         }
         Ok(())
     }
-}
-
-/// `{"0": {"0": "<128 hex>"}}`.
-pub(super) fn signatures_to_json(signatures: &Signatures) -> Value {
-    let hex = |keys: &BTreeMap<u8, [u8; 64]>| keys.iter().map(|(key, bytes)| (key.to_string(), hex::encode(bytes))).collect();
-    let by_credential: BTreeMap<String, BTreeMap<String, String>> =
-        signatures.0.iter().map(|(credential, keys)| (credential.to_string(), hex(keys))).collect();
-    json!(by_credential)
 }
 
 /// Reads `{"0": {"0": "<128 hex>"}}`: signatures made elsewhere.

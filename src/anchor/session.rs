@@ -52,12 +52,33 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Refuses a call that was signed before and may still be carried out: the same thing would be done twice.
+    /// Whether the journal knows how a transaction ended.
+    ///
+    /// # Errors
+    /// [`AnchorError::Journal`].
+    pub fn is_settled(&self, hash: TransactionHash) -> Result<bool, AnchorError> {
+        let entries = self.journal().entries()?;
+        Ok(entries
+            .iter()
+            .any(|entry| entry.hash() == hash && matches!(entry.state, JournalState::Finalized | JournalState::Expired)))
+    }
+
+    /// Refuses a transaction when another with the same call was signed before and may still be carried out: the same thing would be
+    /// done twice.
     ///
     /// # Errors
     /// [`AnchorError::Repeated`].
-    pub fn refuse_repetition(&self, call: &Call) -> Result<(), AnchorError> {
-        let same = |entry: &Entry| entry.state.is_open() && entry.signed.transaction.call() == call;
+    pub fn refuse_repetition(&self, signed: &SignedTransaction) -> Result<(), AnchorError> {
+        self.refuse_repeated_call(signed.transaction.call(), Some(signed.hash()))
+    }
+
+    /// As [`Session::refuse_repetition`], for a call that is not signed yet.
+    ///
+    /// # Errors
+    /// [`AnchorError::Repeated`].
+    pub fn refuse_repeated_call(&self, call: &Call, except: Option<TransactionHash>) -> Result<(), AnchorError> {
+        let same =
+            |entry: &Entry| entry.state.is_open() && entry.signed.transaction.call() == call && Some(entry.hash()) != except;
         match self.journal().entries()?.into_iter().find(same) {
             None => Ok(()),
             Some(entry) => Err(AnchorError::Repeated {

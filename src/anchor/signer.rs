@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 
+use serde_json::{json, Value};
+
 use crate::identity::AccountAddress;
 
 use super::{AnchorError, PublicKeys, Transaction};
@@ -20,6 +22,14 @@ impl Signatures {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
+    }
+
+    /// `{"0": {"0": "<128 hex>"}}`: by credential and key index.
+    pub fn to_json(&self) -> Value {
+        let hex = |keys: &BTreeMap<u8, [u8; 64]>| keys.iter().map(|(key, bytes)| (key.to_string(), hex::encode(bytes))).collect();
+        let by_credential: BTreeMap<String, BTreeMap<String, String>> =
+            self.0.iter().map(|(credential, keys)| (credential.to_string(), hex(keys))).collect();
+        json!(by_credential)
     }
 
     /// Adds the signatures of another signer.

@@ -4,13 +4,16 @@ mod completions;
 mod config;
 mod connect;
 mod exit;
+mod failure;
 mod hash;
 mod man;
 mod options;
 mod settings;
 mod shell;
 mod show;
+mod terminal;
 mod token;
+mod tx;
 mod verify;
 
 use std::ffi::OsString;
@@ -38,6 +41,7 @@ enum Command {
     Show(show::Args),
     Hash(hash::Args),
     Token(token::Args),
+    Tx(tx::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -63,6 +67,7 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Verify(args) => verify::run(&args, shell, output),
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
+        Command::Tx(args) => tx::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),

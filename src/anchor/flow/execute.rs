@@ -72,7 +72,7 @@ pub async fn execute<F, S: Signer>(
         return Err(AnchorError::NotConfirmed);
     }
     let session = Session::open(chain, context.state_folder, sender).await?;
-    session.refuse_repetition(&call)?;
+    session.refuse_repeated_call(&call, None)?;
     let nonce = session.nonce(context.choices.nonce).await?;
     let transaction = plan.transaction.clone().with_nonce(nonce)?;
     let signatures = signer.sign(ToSign::Transaction(&transaction)).await?;

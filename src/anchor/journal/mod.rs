@@ -7,6 +7,7 @@
 
 mod entry;
 mod file;
+mod promise;
 
 pub use entry::{Entry, JournalState};
 pub use file::{Journal, JournalLock};
