@@ -1,13 +1,16 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
+mod anchor;
 mod completions;
 mod config;
 mod connect;
+mod devnet;
 mod exit;
 mod failure;
 mod hash;
 mod man;
 mod options;
+mod register;
 mod settings;
 mod shell;
 mod show;
@@ -41,7 +44,10 @@ enum Command {
     Show(show::Args),
     Hash(hash::Args),
     Token(token::Args),
+    Anchor(Box<anchor::Args>),
+    Register(Box<register::Args>),
     Tx(tx::Args),
+    Devnet(devnet::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -67,8 +73,11 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Verify(args) => verify::run(&args, shell, output),
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
+        Command::Anchor(args) => anchor::run(&args, shell, output),
+        Command::Register(args) => register::run(&args, shell, output),
         Command::Tx(args) => tx::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),
     }

@@ -255,8 +255,8 @@ fn the_schema_is_found_in_a_module() {
     // The older sections hold the schema without its version.
     let old_1 = section("concordium-schema-v2", &v1[3..]);
     let old_0 = section("concordium-schema-v1", &v0[3..]);
-    assert_eq!(read(&module(1, &[old_1.clone()])).receive("CIS-8004", "agentOf"), Some(&expected(1)));
-    assert_eq!(read(&module(0, &[old_0.clone()])).receive("CIS-8004", "agentOf"), Some(&expected(0)));
+    assert_eq!(read(&module(1, std::slice::from_ref(&old_1))).receive("CIS-8004", "agentOf"), Some(&expected(1)));
+    assert_eq!(read(&module(0, std::slice::from_ref(&old_0))).receive("CIS-8004", "agentOf"), Some(&expected(0)));
     assert_eq!(read(&module(1, &[old_0, old_1, section("concordium-schema", &v3)])).version, 3);
     assert_eq!(ModuleSchema::from_module_source(&module(1, &[other])), Ok(None));
 }

@@ -20,8 +20,10 @@ fn agent() -> AgentRecord {
     }
 }
 
+type Parts = (Vec<(String, Type)>, Vec<(String, Value)>);
+
 /// The record's schema and value, as lists of fields that a test can change.
-fn parts(record: &AgentRecord) -> (Vec<(String, Type)>, Vec<(String, Value)>) {
+fn parts(record: &AgentRecord) -> Parts {
     let Type::Struct(Fields::Named(types)) = AgentRecord::schema() else { panic!("not a struct") };
     let Value::Struct(FieldValues::Named(values)) = AgentRecord::schema().decode(&record.to_bytes()).unwrap() else {
         panic!("not a struct")
