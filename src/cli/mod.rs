@@ -2,6 +2,7 @@
 
 mod anchor;
 mod completions;
+mod conclude;
 mod config;
 mod connect;
 mod devnet;

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use cardproof::report::{Line, Tone};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -74,6 +75,17 @@ impl Shell {
         }
         line.push('\n');
         write_out(line.as_bytes());
+    }
+
+    /// Writes one line of a report.
+    pub(crate) fn toned(&self, line: &Line) {
+        let style = match line.tone {
+            Tone::Plain => Style::Plain,
+            Tone::Good => Style::Green,
+            Tone::Bad => Style::Red,
+            Tone::Open => Style::Yellow,
+        };
+        self.styled(&[(Style::Dim, &format!("{:<11}", line.label)), (style, &line.value)]);
     }
 
     /// Writes one line of the result for people.
