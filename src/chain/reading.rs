@@ -107,6 +107,12 @@ pub struct ChainError {
     pub message: String,
 }
 
+impl ChainError {
+    pub(crate) fn new(kind: ChainErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
 /// The kinds of [`ChainError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChainErrorKind {

@@ -1,1 +1,98 @@
-//! The command line: one file per command. The only place that prints is `shell`.
+//! The command line: one file per command. [`shell`] is the only place that prints.
+
+mod card;
+mod completions;
+mod config;
+mod connect;
+mod devnet;
+mod doctor;
+mod exit;
+mod hash;
+mod man;
+mod options;
+mod settings;
+mod shell;
+mod show;
+mod token;
+mod verify;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use exit::{CliError, Exit};
+use options::OutputOptions;
+use shell::Shell;
+
+/// Proves whether an AI agent's published card is the one anchored on the Concordium blockchain.
+#[derive(Debug, Parser)]
+#[command(name = "cardproof", version, max_term_width = 110, propagate_version = true, subcommand_required = true)]
+struct Cli {
+    #[command(flatten)]
+    output: OutputOptions,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Verify(verify::Args),
+    Show(show::Args),
+    Hash(hash::Args),
+    Card(card::Args),
+    Token(token::Args),
+    Doctor(doctor::Args),
+    Devnet(devnet::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Runs one command and says how the process ends.
+pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return shell::print_usage(&error),
+    };
+    let shell = Shell::new(&cli.output);
+    match dispatch(cli.command, &shell, &cli.output) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            shell.failure(&error);
+            error.exit.into()
+        }
+    }
+}
+
+fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    match command {
+        Command::Verify(args) => verify::run(&args, shell, output),
+        Command::Show(args) => show::run(&args, shell, output),
+        Command::Hash(args) => hash::run(&args, shell, output),
+        Command::Card(args) => card::run(&args, shell, output),
+        Command::Token(args) => token::run(&args, shell, output),
+        Command::Doctor(args) => doctor::run(&args, shell, output),
+        Command::Devnet(args) => devnet::run(&args, shell, output),
+        Command::Completions(args) => completions::run(&args, shell),
+        Command::Man(args) => man::run(&args, shell),
+    }
+}
+
+/// The whole command line, for completions and the manual.
+fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs an asynchronous command on a runtime of its own.
+///
+/// A name look-up by the system resolver can hold a thread past any deadline, so the runtime is not waited for.
+fn block_on<T>(work: impl std::future::Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::internal(format!("the asynchronous runtime could not be started: {error}")))?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    result
+}

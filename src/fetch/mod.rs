@@ -55,3 +55,15 @@ pub trait CardFetcher: Send + Sync {
     /// [`FetchFailure`] for anything short of the complete body.
     fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send;
 }
+
+impl<F: CardFetcher> CardFetcher for &F {
+    fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
+        (**self).fetch(uri, origin)
+    }
+}
+
+impl<F: CardFetcher> CardFetcher for std::sync::Arc<F> {
+    fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
+        (**self).fetch(uri, origin)
+    }
+}

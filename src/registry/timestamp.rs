@@ -9,20 +9,26 @@ impl Timestamp {
     ///
     /// A time past the year 262142, which only a hostile node would send, is written as its number of milliseconds.
     pub fn to_rfc3339(self) -> String {
-        self.format("%Y-%m-%dT%H:%M:%S%.3fZ")
+        self.date().map_or(self.0.to_string(), |date| date.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
     }
 
-    /// RFC 3339 with milliseconds and `+00:00`, as the contract's schema JSON writes times.
+    /// RFC 3339 with `+00:00`, as the contract's schema JSON writes times: milliseconds only when there are any.
     pub fn to_schema_json(self) -> String {
-        self.format("%Y-%m-%dT%H:%M:%S%.3f+00:00")
+        self.date().map_or(self.0.to_string(), |date| date.to_rfc3339())
     }
 
-    fn format(self, pattern: &str) -> String {
-        let millis = i64::try_from(self.0).ok();
-        match millis.and_then(chrono::DateTime::from_timestamp_millis) {
-            Some(time) => time.format(pattern).to_string(),
-            None => self.0.to_string(),
+    /// Reads a time as schema JSON may write it: RFC 3339 with any offset, or a number of milliseconds. `None` for anything
+    /// else, and for a time before 1970. Parts of a millisecond are cut off.
+    pub fn from_schema_json(text: &str) -> Option<Self> {
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().ok().map(Self);
         }
+        let date = chrono::DateTime::parse_from_rfc3339(text).ok()?;
+        u64::try_from(date.timestamp_millis()).ok().map(Self)
+    }
+
+    fn date(self) -> Option<chrono::DateTime<chrono::Utc>> {
+        i64::try_from(self.0).ok().and_then(chrono::DateTime::from_timestamp_millis)
     }
 }
 
@@ -42,10 +48,24 @@ mod tests {
         let time = Timestamp(1_785_771_369_045);
         assert_eq!(time.to_rfc3339(), "2026-08-03T15:36:09.045Z");
         assert_eq!(time.to_schema_json(), "2026-08-03T15:36:09.045+00:00");
+        assert_eq!(Timestamp(1_785_771_369_000).to_schema_json(), "2026-08-03T15:36:09+00:00");
     }
 
     #[test]
     fn a_time_out_of_range_is_a_number_and_not_a_crash() {
         assert_eq!(Timestamp(u64::MAX).to_rfc3339(), "18446744073709551615");
+    }
+
+    #[test]
+    fn a_time_reads_back_from_schema_json() {
+        let time = Timestamp(1_785_771_369_045);
+        for text in
+            ["2026-08-03T15:36:09.045+00:00", "2026-08-03T15:36:09.045Z", "2026-08-03T17:36:09.045+02:00", "1785771369045"]
+        {
+            assert_eq!(Timestamp::from_schema_json(text), Some(time), "{text}");
+        }
+        for text in ["", "1969-12-31T23:59:59Z", "2026-08-03", "-1", "18446744073709551616", "yesterday"] {
+            assert_eq!(Timestamp::from_schema_json(text), None, "{text}");
+        }
     }
 }

@@ -1,1 +1,19 @@
 //! The verdict: match true, false or null, with its reason and near misses.
+//!
+//! Written against the two seams [`AgentReader`](crate::chain::AgentReader) and [`CardFetcher`](crate::fetch::CardFetcher),
+//! so it knows neither gRPC nor HTTP. It never parses a card before it has hashed it.
+
+mod judge;
+pub mod near_miss;
+mod note;
+mod once;
+mod reason;
+mod verdict;
+mod verifier;
+
+pub use judge::{judge_body, Judged};
+pub use note::{Note, NoteCode};
+pub use once::OncePerUrl;
+pub use reason::{Class, Reason};
+pub use verdict::{Anchor, Check, Evidence, Severity, Subject, Summary, Verdict};
+pub use verifier::{Run, Verifier, VerifySettings};

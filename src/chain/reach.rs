@@ -1,0 +1,79 @@
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use concordium_rust_sdk::v2::generated::{queries_client::QueriesClient, Empty};
+use futures_util::future::join_all;
+use tokio::net::{lookup_host, TcpStream};
+use tokio::time::timeout;
+
+use super::foreign::shortened;
+use super::target::Target;
+use super::NodeSettings;
+
+/// How long each step of looking into a failed connection may take.
+const STEP: Duration = Duration::from_secs(2);
+
+/// Says why a node cannot be reached: which addresses were tried, and whether the scheme was mixed up.
+///
+/// The one thing that is sent is the question for the consensus status, which is public.
+pub(super) async fn explain(target: &Target, settings: &NodeSettings, cause: &str) -> String {
+    let addresses: Vec<SocketAddr> = match timeout(STEP, lookup_host((target.host.as_str(), target.port))).await {
+        Ok(Ok(found)) => found.collect(),
+        Ok(Err(error)) => return format!("the name {} cannot be resolved: {error}", shortened(&target.host)),
+        Err(_) => return format!("the name {} was not resolved in time", shortened(&target.host)),
+    };
+    let tried = addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
+    let open = join_all(addresses.iter().map(|address| listens(*address))).await.contains(&true);
+    if !open {
+        return format!("no connection to {tried} ({cause}){}", other_loopback(target, &addresses).await);
+    }
+    if speaks_other_scheme(target, settings).await {
+        let (wrong, right) = if target.tls { ("does not speak TLS", "http") } else { ("speaks TLS", "https") };
+        return format!("the port at {tried} {wrong}: write {right}:// instead");
+    }
+    let certificate = if cause.contains("certificate") {
+        "; a private authority can be added with its certificate file, the system's with native roots"
+    } else {
+        ""
+    };
+    format!("{cause} (tried {tried}){certificate}")
+}
+
+/// The innermost cause of a failed call, which is the one that helps.
+pub(super) fn innermost(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    shortened(&cause.to_string())
+}
+
+async fn listens(address: SocketAddr) -> bool {
+    matches!(timeout(STEP, TcpStream::connect(address)).await, Ok(Ok(_)))
+}
+
+/// `localhost` may mean only one of the two loopback addresses to the resolver, and the node may listen at the other.
+async fn other_loopback(target: &Target, tried: &[SocketAddr]) -> String {
+    if target.host != "localhost" {
+        return String::new();
+    }
+    for ip in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+        let address = SocketAddr::new(ip, target.port);
+        if !tried.contains(&address) && listens(address).await {
+            return format!("; something listens at {address}: write that instead of localhost");
+        }
+    }
+    String::new()
+}
+
+async fn speaks_other_scheme(target: &Target, settings: &NodeSettings) -> bool {
+    let Ok(other) = target.with_other_scheme(settings) else { return false };
+    let mut client = QueriesClient::new(other.channel());
+    match timeout(STEP, client.get_consensus_info(Empty {})).await {
+        Ok(Ok(_)) => true,
+        // Any status that came over the wire, and not from our own transport, proves that the scheme is right.
+        Ok(Err(status)) => status.source().is_none() || (other.tls && innermost(&status).contains("certificate")),
+        Err(_) => false,
+    }
+}

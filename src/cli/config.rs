@@ -1,0 +1,90 @@
+//! The configuration file, `cardproof.toml`.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::exit::CliError;
+
+/// What the file may say. Everything in it can also be said on the command line.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) network: Option<String>,
+    pub(crate) contract: Option<String>,
+    pub(crate) trust_contract: Vec<String>,
+    pub(crate) node: Vec<String>,
+    pub(crate) quorum: Option<u16>,
+    pub(crate) max_block_age: Option<String>,
+    pub(crate) node_timeout: Option<String>,
+    pub(crate) cache_dir: Option<PathBuf>,
+    pub(crate) state_dir: Option<PathBuf>,
+    pub(crate) ca_file: Vec<PathBuf>,
+    pub(crate) native_roots: Option<bool>,
+    pub(crate) fetch: FetchConfig,
+    pub(crate) networks: BTreeMap<String, NetworkConfig>,
+}
+
+/// The table `[fetch]`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FetchConfig {
+    pub(crate) allow_http: bool,
+    pub(crate) allow_private: bool,
+    pub(crate) allow_host: Vec<String>,
+    pub(crate) max_bytes: Option<String>,
+    pub(crate) timeout: Option<String>,
+    pub(crate) ipfs_gateway: Vec<String>,
+    /// May hold a password, which is why [`Config`] cannot be printed.
+    pub(crate) proxy: Option<String>,
+}
+
+/// A table `[networks.<name>]`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NetworkConfig {
+    pub(crate) genesis_hash: String,
+    pub(crate) registry: String,
+    pub(crate) cis8: Option<String>,
+    #[serde(default)]
+    pub(crate) node: Vec<String>,
+    pub(crate) explorer: Option<String>,
+}
+
+impl Config {
+    /// Reads the file that was named, or the one in its usual place if there is one.
+    pub(crate) fn load(named: Option<&Path>) -> Result<Self, CliError> {
+        let usual;
+        let (path, must_exist) = match named {
+            Some(path) => (path, true),
+            None => match Self::usual_place() {
+                Some(path) => {
+                    usual = path;
+                    (usual.as_path(), false)
+                }
+                None => return Ok(Self::default()),
+            },
+        };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => return Ok(Self::default()),
+            Err(error) => {
+                return Err(CliError::refused("configuration", format!("{} cannot be read: {error}", path.display())));
+            }
+        };
+        toml::from_str(&text).map_err(|error| {
+            // The error's own display quotes the line, which may hold a password.
+            let line = error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+            CliError::refused("configuration", format!("{}, line {line}: {}", path.display(), error.message()))
+        })
+    }
+
+    /// `cardproof/cardproof.toml` in the XDG configuration folder, where there is a home folder.
+    pub(crate) fn usual_place() -> Option<PathBuf> {
+        use etcetera::BaseStrategy;
+        let folders = etcetera::base_strategy::Xdg::new().ok()?;
+        Some(folders.config_dir().join("cardproof").join("cardproof.toml"))
+    }
+}

@@ -1,0 +1,84 @@
+use std::path::{Path, PathBuf};
+
+use cardproof::fetch::{Body, CardFetcher, Origin};
+
+use super::config::Config;
+use super::connect;
+use super::exit::{CliError, Exit};
+use super::options::{FetchOptions, OutputOptions, TlsOptions};
+use super::shell::Shell;
+
+/// Print the SHA-256 of files or URLs, as sha256sum would
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files, URLs (https:, http:, data:, ipfs:), or - for standard input
+    #[arg(value_name = "FILE|URL", required = true)]
+    sources: Vec<String>,
+    /// Do only what needs no network
+    #[arg(long, env = "CARDPROOF_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    offline: bool,
+    #[command(flatten)]
+    fetch: FetchOptions,
+    #[command(flatten)]
+    tls: TlsOptions,
+}
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    for source in &args.sources {
+        let body = if is_url(source) { fetch(source, args, &config)? } else { read(Path::new(source))? };
+        if output.json {
+            shell.document_line(&serde_json::json!({
+                "schema": "cardproof.hash/1",
+                "source": source,
+                "sha256": body.sha256.to_string(),
+                "bytes": body.bytes,
+            }));
+        } else {
+            shell.line(&format!("{}  {source}", body.sha256));
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Whether a source is a URL and not a file: it starts with a scheme that is fetched.
+pub(crate) fn is_url(source: &str) -> bool {
+    let scheme = source.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("https" | "http" | "data" | "ipfs"))
+}
+
+/// Refuses a URL that needs the network when `--offline` forbids it.
+pub(crate) fn needs_network(offline: bool, url: &str) -> Result<(), CliError> {
+    let data = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    if offline && !data {
+        return Err(CliError::refused("offline", format!("fetching {url} needs the network, and --offline forbids it")));
+    }
+    Ok(())
+}
+
+fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
+    needs_network(args.offline, url)?;
+    let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
+    super::block_on(async {
+        match fetcher.fetch(url, Origin::User).await {
+            Ok(fetched) if fetched.length_verified => Ok(fetched.body),
+            Ok(_) => Err(CliError::cannot_tell(
+                "truncated",
+                format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
+            )),
+            Err(failure) => {
+                Err(CliError::cannot_tell(cardproof::verify::Reason::from(failure.kind).as_str(), format!("{url}: {failure}")))
+            }
+        }
+    })
+}
+
+/// Reads a file, or standard input for `-`, and hashes it as it passes.
+pub(crate) fn read(path: &Path) -> Result<Body, CliError> {
+    let named = |error: std::io::Error| CliError::usage(format!("{} cannot be read: {error}", PathBuf::from(path).display()));
+    if path == Path::new("-") {
+        Body::read(std::io::stdin().lock(), u64::MAX).map_err(named)
+    } else {
+        std::fs::File::open(path).and_then(|file| Body::read(file, u64::MAX)).map_err(named)
+    }
+}

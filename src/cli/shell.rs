@@ -1,0 +1,241 @@
+//! The only place that writes to stdout and stderr.
+//!
+//! stdout carries the result and nothing else; everything else goes to stderr. Whatever a stranger wrote is escaped here,
+//! on its way out, so that no escape sequence, direction override or invisible character reaches a terminal.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::exit::{CliError, Exit};
+use super::options::OutputOptions;
+
+/// Where a command writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Shell {
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    colour_out: bool,
+}
+
+/// How a piece of text is shown on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Green,
+    Red,
+    Yellow,
+}
+
+impl Style {
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Bold => Some("1"),
+            Self::Dim => Some("2"),
+            Self::Green => Some("1;32"),
+            Self::Red => Some("1;31"),
+            Self::Yellow => Some("1;33"),
+        }
+    }
+}
+
+impl Shell {
+    pub(crate) fn new(options: &OutputOptions) -> Self {
+        let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Self {
+            json: options.json,
+            quiet: options.quiet,
+            verbose: options.verbose > 0,
+            colour_out: colour && io::stdout().is_terminal(),
+        }
+    }
+
+    /// Whether `-v` was given.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Writes one line of the result for people, piece by piece.
+    pub(crate) fn styled(&self, pieces: &[(Style, &str)]) {
+        let mut line = String::new();
+        for (style, text) in pieces {
+            match style.code().filter(|_| self.colour_out) {
+                Some(code) => drop(write!(line, "\x1b[{code}m{}\x1b[0m", escape(text))),
+                None => line.push_str(&escape(text)),
+            }
+        }
+        line.push('\n');
+        write_out(line.as_bytes());
+    }
+
+    /// Writes one line of the result for people.
+    pub(crate) fn line(&self, text: &str) {
+        self.styled(&[(Style::Plain, text)]);
+    }
+
+    /// Writes a text of our own, line breaks included, to stdout: a manual page, a completion script.
+    pub(crate) fn raw(&self, text: &[u8]) {
+        write_out(text);
+    }
+
+    /// Writes one JSON document to stdout, indented.
+    pub(crate) fn document(&self, document: &impl Serialize) {
+        write_document(serde_json::to_string_pretty(document));
+    }
+
+    /// Writes one JSON document on one line to stdout.
+    pub(crate) fn document_line(&self, document: &impl Serialize) {
+        write_document(serde_json::to_string(document));
+    }
+
+    /// Says something beside the result, on stderr.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            write_err(&format!("{}\n", escape(text)));
+        }
+    }
+
+    /// Says something beside the result that only `-v` shows, on stderr.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbose {
+            write_err(&format!("{}\n", escape(text)));
+        }
+    }
+
+    /// Warns on stderr, even with `-q`.
+    pub(crate) fn warning(&self, text: &str) {
+        write_err(&format!("warning: {}\n", escape(text)));
+    }
+
+    /// Tells why a command failed: on stderr for people and, with `--json`, as a document on stdout.
+    pub(crate) fn failure(&self, error: &CliError) {
+        let mut text = format!("error: {}\n", escape(&error.message));
+        if let Some(hint) = &error.hint {
+            let _ = writeln!(text, "  try: {}", escape(hint));
+        }
+        write_err(&text);
+        if self.json {
+            self.document(&ErrorDocument {
+                schema: "cardproof.error/1",
+                code: error.code,
+                message: &error.message,
+                hint: error.hint.as_deref(),
+            });
+        }
+    }
+}
+
+/// `cardproof.error/1`: a command that failed and has no other document.
+#[derive(Serialize)]
+struct ErrorDocument<'a> {
+    schema: &'static str,
+    code: &'static str,
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
+/// Prints what clap has to say: help and version to stdout, everything else to stderr.
+pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
+    // Whether `--json` was asked for is not known when parsing failed, so stdout stays empty.
+    let _ = error.print();
+    if error.use_stderr() {
+        Exit::Usage.into()
+    } else {
+        Exit::Ok.into()
+    }
+}
+
+fn write_document(document: serde_json::Result<String>) {
+    match document {
+        Ok(text) => write_out(format!("{}\n", escape_json(&text)).as_bytes()),
+        // Our documents have text keys only, so this does not happen; silence would be worse than this line.
+        Err(error) => write_err(&format!("error: the document could not be written: {error}\n")),
+    }
+}
+
+/// Writes to stdout. A reader that closed the pipe wants no more, which is no error of ours.
+fn write_out(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+        let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Ok } else { Exit::Internal };
+        if exit == Exit::Internal {
+            write_err(&format!("error: stdout could not be written: {error}\n"));
+        }
+        std::process::exit(i32::from(exit as u8));
+    }
+}
+
+fn write_err(text: &str) {
+    // There is nowhere left to report a failure of stderr to.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Whether a character could act on a terminal, or hide, instead of being seen.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Makes a text safe for one line of a terminal: what could act on it is shown as `\u{1b}`.
+pub(crate) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) {
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Escapes inside a serialised JSON document what JSON itself allows unescaped; it can only stand inside strings.
+fn escape_json(document: &str) -> String {
+    let mut safe = String::with_capacity(document.len());
+    for c in document.chars() {
+        if is_unsafe(c) && c != '\n' {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, Value};
+
+    use super::*;
+
+    const HOSTILE: &str = "a\x1b]8;;https://evil.example\x1b\\b\u{202e}c\u{200b}d\u{9b}31me\r\nf\u{7f}\u{e0041}";
+
+    #[test]
+    fn nothing_that_acts_on_a_terminal_passes() {
+        let safe = escape(HOSTILE);
+        assert!(!safe.chars().any(is_unsafe), "{safe}");
+        assert!(safe.contains("\\u{1b}]8;;https://evil.example"), "it stays readable: {safe}");
+        assert_eq!(escape("Bücher – 本"), "Bücher – 本");
+    }
+
+    #[test]
+    fn an_escaped_document_is_the_same_document() {
+        let document = json!({ "name": HOSTILE, "list": [HOSTILE] });
+        for text in [escape_json(&document.to_string()), escape_json(&format!("{document:#}"))] {
+            assert!(!text.chars().any(|c| is_unsafe(c) && c != '\n'));
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+        }
+    }
+}

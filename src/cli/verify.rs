@@ -1,0 +1,300 @@
+use std::collections::HashSet;
+use std::io::{BufRead, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cardproof::chain::AtBlock;
+use cardproof::digest::Sha256Digest;
+use cardproof::fetch::{CardFetcher, Origin};
+use cardproof::identity::{AgentName, ContractAddress, TokenId};
+use cardproof::registry::AgentStatus;
+use cardproof::report::{self, ReportDocument, Tone, VerifyDocument};
+use cardproof::verify::{Class, Verdict, Verifier, VerifySettings};
+use clap::ValueEnum;
+use futures_util::stream::{self, StreamExt};
+
+use super::config::Config;
+use super::connect;
+use super::exit::{CliError, Exit};
+use super::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
+use super::settings::NetworkSettings;
+use super::shell::{Shell, Style};
+
+/// How many agents are checked at once.
+const CONCURRENCY: usize = 16;
+
+/// Verify agents' cards against the chain
+///
+/// Reads each agent's record at one finalized block, fetches its card, hashes the raw bytes and compares them with the anchored hash.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 every agent matches; 1 a mismatch; 2 refused before any work; 3 undecided, no mismatch; \
+    4 only absent ones besides matches; 5 internal error; 130 interrupted.")]
+pub(crate) struct Args {
+    /// Token ids, badges or CAIP-19 identifiers; - reads a list from standard input, one a line
+    #[arg(value_name = "AGENT", required_unless_present = "expect_hash", conflicts_with = "expect_hash")]
+    agents: Vec<String>,
+    /// Judge at this finalized block of the past instead of the newest
+    #[arg(long, value_name = "HASH|HEIGHT")]
+    at_block: Option<AtBlock>,
+    /// Without a node: the digest that --url or --file must have
+    #[arg(long, value_name = "HEX", requires = "source")]
+    expect_hash: Option<Sha256Digest>,
+    /// The card to fetch for --expect-hash
+    #[arg(long, value_name = "URL", requires = "expect_hash", group = "source")]
+    url: Option<String>,
+    /// The card file for --expect-hash; - is standard input
+    #[arg(long, value_name = "FILE", requires = "expect_hash", group = "source")]
+    file: Option<PathBuf>,
+    /// Also fetch and hash the cards of agents without a hash on chain
+    #[arg(long)]
+    fetch_unanchored: bool,
+    /// Count a revoked agent as a mismatch for the exit code
+    #[arg(long)]
+    require_active: bool,
+    /// Which classes make the exit code non-zero: mismatch, undecided, absent, or none [default: all three]
+    #[arg(long, value_name = "CLASSES", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// Print one JSON document a line, for each agent as it finishes
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    jsonl: bool,
+    #[command(flatten)]
+    node: NodeOptions,
+    #[command(flatten)]
+    fetch: FetchOptions,
+    #[command(flatten)]
+    tls: TlsOptions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+enum FailOn {
+    Mismatch,
+    Undecided,
+    Absent,
+    None,
+}
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let fail_on = fail_on(&args.fail_on)?;
+    let config = Config::load(output.config.as_deref())?;
+    let mut tally = Tally { require_active: args.require_active, fail_on, found: HashSet::new() };
+    let mut results = Results { shell, json: output.json, jsonl: args.jsonl, verdicts: Vec::new(), shown: 0 };
+    if let Some(expected) = args.expect_hash {
+        let verdict = expected_digest(args, expected, &config)?;
+        tally.add(&verdict);
+        results.add(0, verdict);
+        results.finish();
+        return Ok(tally.exit());
+    }
+    let network = NetworkSettings::resolve(&args.node.network, &config)?;
+    let targets = targets(&args.agents, &network)?;
+    super::block_on(async {
+        let mut each = |place, verdict| {
+            tally.add(&verdict);
+            results.add(place, verdict);
+        };
+        tokio::select! {
+            outcome = verify_all(args, &config, &network, targets, shell, &mut each) => outcome?,
+            _ = tokio::signal::ctrl_c() => {
+                results.finish();
+                shell.warning("interrupted; the agents not shown were not checked");
+                return Ok(Exit::Interrupted);
+            }
+        }
+        results.finish();
+        Ok(tally.exit())
+    })
+}
+
+fn fail_on(classes: &[FailOn]) -> Result<Vec<Class>, CliError> {
+    if classes.is_empty() {
+        return Ok(vec![Class::Mismatch, Class::Undecided, Class::Absent]);
+    }
+    if classes.contains(&FailOn::None) && classes.len() > 1 {
+        return Err(CliError::usage("--fail-on none cannot be combined with a class"));
+    }
+    Ok(classes
+        .iter()
+        .filter_map(|class| match class {
+            FailOn::Mismatch => Some(Class::Mismatch),
+            FailOn::Undecided => Some(Class::Undecided),
+            FailOn::Absent => Some(Class::Absent),
+            FailOn::None => None,
+        })
+        .collect())
+}
+
+/// The agents to check, each once, in the order they were named.
+fn targets(names: &[String], network: &NetworkSettings) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
+    let mut targets = Vec::new();
+    for name in names {
+        if name != "-" {
+            targets.push(target(name, network)?);
+            continue;
+        }
+        for (at, line) in std::io::stdin().lock().lines().enumerate() {
+            let line = line.map_err(|error| match error.kind() {
+                ErrorKind::InvalidData => CliError::usage(format!("standard input, line {}: this is not text in UTF-8", at + 1)),
+                _ => CliError::internal(format!("standard input cannot be read: {error}")),
+            })?;
+            let name = line.trim();
+            if !name.is_empty() && !name.starts_with('#') {
+                targets.push(target(name, network).map_err(|mut error| {
+                    error.message = format!("standard input, line {}: {}", at + 1, error.message);
+                    error
+                })?);
+            }
+        }
+    }
+    if targets.is_empty() {
+        return Err(CliError::refused("empty_selection", "no agent was named, so nothing was verified"));
+    }
+    let mut seen = HashSet::new();
+    targets.retain(|target| seen.insert(*target));
+    Ok(targets)
+}
+
+fn target(name: &str, network: &NetworkSettings) -> Result<(ContractAddress, TokenId), CliError> {
+    let agent: AgentName = name.parse().map_err(|error| CliError::usage(format!("{name}: {error}")))?;
+    network.locate(&agent)
+}
+
+/// Verifies the targets, registry by registry, and hands each verdict on with its place in the list.
+async fn verify_all(
+    args: &Args,
+    config: &Config,
+    network: &NetworkSettings,
+    targets: Vec<(ContractAddress, TokenId)>,
+    shell: &Shell,
+    each: &mut impl FnMut(usize, Verdict),
+) -> Result<(), CliError> {
+    let at = args.at_block.unwrap_or(AtBlock::LastFinalized);
+    let fetcher = Arc::new(connect::fetcher(&args.fetch, &args.tls, config)?);
+    let mut contracts: Vec<ContractAddress> = targets.iter().map(|(contract, _)| *contract).collect();
+    contracts.sort_unstable();
+    contracts.dedup();
+    for contract in contracts {
+        let reader = connect::chain(&args.node, &args.tls, config, &network.network, contract, at)?;
+        let settings = VerifySettings {
+            network: network.network.name.clone().into_owned(),
+            chain: network.network.caip2(),
+            contract,
+            at,
+            fetch_unanchored: args.fetch_unanchored,
+        };
+        let verifier = Verifier::new(&reader, Arc::clone(&fetcher), settings);
+        let run = verifier.begin().await.map_err(connect::refused)?;
+        let here = targets.iter().enumerate().filter(|(_, (of, _))| *of == contract);
+        let mut verdicts = stream::iter(here.map(|(place, (_, agent))| {
+            let verdict = run.verify(*agent);
+            async move { (place, verdict.await) }
+        }))
+        .buffer_unordered(CONCURRENCY);
+        while let Some((place, verdict)) = verdicts.next().await {
+            each(place, verdict.map_err(connect::refused)?);
+        }
+        reader.take_warnings().iter().for_each(|warning| shell.detail(warning));
+    }
+    Ok(())
+}
+
+fn expected_digest(args: &Args, expected: Sha256Digest, config: &Config) -> Result<Verdict, CliError> {
+    if let Some(path) = &args.file {
+        let started = Instant::now();
+        let body = super::hash::read(path)?;
+        let uri = path.display().to_string();
+        return Ok(Verdict::of_file(uri, expected, body, started.elapsed()));
+    }
+    let url = args.url.clone().unwrap_or_default();
+    super::hash::needs_network(args.node.offline, &url)?;
+    let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
+    super::block_on(async {
+        let outcome = fetcher.fetch(&url, Origin::User).await;
+        Ok(Verdict::of_expected(url, expected, outcome))
+    })
+}
+
+/// Which classes were found, for the exit code.
+struct Tally {
+    require_active: bool,
+    fail_on: Vec<Class>,
+    found: HashSet<Class>,
+}
+
+impl Tally {
+    fn add(&mut self, verdict: &Verdict) {
+        let revoked = verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked);
+        self.found.insert(if self.require_active && revoked { Class::Mismatch } else { verdict.class() });
+    }
+
+    fn exit(&self) -> Exit {
+        let counts = |class| self.found.contains(&class) && self.fail_on.contains(&class);
+        if counts(Class::Mismatch) {
+            Exit::Negative
+        } else if counts(Class::Undecided) {
+            Exit::CannotTell
+        } else if counts(Class::Absent) {
+            Exit::Absent
+        } else {
+            Exit::Ok
+        }
+    }
+}
+
+/// Prints verdicts in the chosen format.
+struct Results<'a> {
+    shell: &'a Shell,
+    json: bool,
+    jsonl: bool,
+    /// By place in the list; a report for people and a document come in the order the agents were named.
+    verdicts: Vec<Option<Verdict>>,
+    shown: usize,
+}
+
+impl Results<'_> {
+    fn add(&mut self, place: usize, verdict: Verdict) {
+        if self.jsonl {
+            self.shell.document_line(&ReportDocument::from(&verdict));
+            return;
+        }
+        if self.verdicts.len() <= place {
+            self.verdicts.resize(place + 1, None);
+        }
+        if let Some(slot) = self.verdicts.get_mut(place) {
+            *slot = Some(verdict);
+        }
+        while !self.json {
+            let Some(Some(next)) = self.verdicts.get(self.shown) else { break };
+            self.show(next);
+            self.shown += 1;
+        }
+    }
+
+    fn finish(&mut self) {
+        if self.jsonl {
+            return;
+        }
+        if self.json {
+            let verdicts: Vec<Verdict> = self.verdicts.drain(..).flatten().collect();
+            self.shell.document(&VerifyDocument::of(&verdicts));
+        } else {
+            let rest: Vec<&Verdict> = self.verdicts.iter().skip(self.shown).flatten().collect();
+            rest.into_iter().for_each(|verdict| self.show(verdict));
+        }
+    }
+
+    fn show(&self, verdict: &Verdict) {
+        if self.shown > 0 {
+            self.shell.line("");
+        }
+        for line in report::lines(verdict, self.shell.is_verbose()) {
+            let style = match line.tone {
+                Tone::Plain => Style::Plain,
+                Tone::Good => Style::Green,
+                Tone::Bad => Style::Red,
+                Tone::Open => Style::Yellow,
+            };
+            self.shell.styled(&[(Style::Dim, &format!("{:<11}", line.label)), (style, &line.value)]);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures_util::FutureExt;
+
+use crate::chain::{AgentReader, AtBlock, Block, ChainError, Reading};
+use crate::digest::Sha256Digest;
+use crate::fetch::{Body, CardFetcher, FetchFailure, FetchTrace, Fetched, Origin};
+use crate::identity::{Caip2, ContractAddress, TokenId};
+use crate::registry::{AgentRecord, Timestamp};
+
+use super::{judge_body, Anchor, Judged, OncePerUrl, Reason, Subject, Verdict};
+
+/// What a [`Verifier`] judges and how.
+#[derive(Debug, Clone)]
+pub struct VerifySettings {
+    /// The network's name, for reports.
+    pub network: String,
+    /// The network's CAIP-2 identifier, for reports.
+    pub chain: Caip2,
+    /// The registry that the reader reads.
+    pub contract: ContractAddress,
+    /// Which block to judge at.
+    pub at: AtBlock,
+    /// Fetch and hash the card of an agent without a hash all the same.
+    pub fetch_unanchored: bool,
+}
+
+/// Judges the cards of one registry's agents.
+#[derive(Debug)]
+pub struct Verifier<R, F> {
+    reader: R,
+    fetcher: F,
+    settings: VerifySettings,
+}
+
+impl<R: AgentReader, F: CardFetcher> Verifier<R, F> {
+    /// A verifier that reads records with `reader` and brings cards with `fetcher`.
+    pub fn new(reader: R, fetcher: F, settings: VerifySettings) -> Self {
+        Self { reader, fetcher, settings }
+    }
+
+    /// Judges one agent at a block of its own.
+    ///
+    /// # Errors
+    /// See [`Verifier::begin`].
+    pub async fn verify(&self, agent: TokenId) -> Result<Verdict, ChainError> {
+        self.begin().await?.verify(agent).await
+    }
+
+    /// Pins one finalized block for agents that belong together, each of whose URLs is fetched once.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the run is refused as a whole: a node of another network, an unknown block, an unusable
+    /// configuration. A node that cannot be asked is no error: every verdict of the run then says so.
+    pub async fn begin(&self) -> Result<Run<'_, R, F>, ChainError> {
+        let pinned = match self.reader.pin(self.settings.at).await {
+            Err(error) if Reason::of_chain_error(error.kind).is_none() => return Err(error),
+            pinned => pinned,
+        };
+        Ok(Run { verifier: self, pinned, fetcher: OncePerUrl::new(&self.fetcher) })
+    }
+}
+
+/// Verdicts at one pinned block.
+#[derive(Debug)]
+pub struct Run<'a, R, F> {
+    verifier: &'a Verifier<R, F>,
+    pinned: Result<Block, ChainError>,
+    fetcher: OncePerUrl<&'a F>,
+}
+
+impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
+    /// Judges one agent.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the run is refused as a whole, see [`Verifier::begin`].
+    pub async fn verify(&self, agent: TokenId) -> Result<Verdict, ChainError> {
+        let mut draft = self.draft(agent);
+        let started = Instant::now();
+        let outcome = AssertUnwindSafe(self.judge(agent, &mut draft)).catch_unwind().await;
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => match Reason::of_chain_error(error.kind) {
+                Some(reason) => (draft.reason, draft.message) = (reason, error.message),
+                None => return Err(error),
+            },
+            Err(_) => draft.decide(Reason::InternalError),
+        }
+        draft.elapsed = started.elapsed();
+        Ok(draft)
+    }
+
+    fn draft(&self, token_id: TokenId) -> Verdict {
+        let settings = &self.verifier.settings;
+        let subject = Subject { network: settings.network.clone(), chain: settings.chain, contract: settings.contract, token_id };
+        Verdict { subject: Some(subject), ..Verdict::undecided() }
+    }
+
+    /// The four steps of a verdict. What is known stays in `draft` when a step fails.
+    async fn judge(&self, agent: TokenId, draft: &mut Verdict) -> Result<(), ChainError> {
+        let reader = &self.verifier.reader;
+        let mut block = self.pinned.clone()?;
+        let mut reading = reader.read(&block, agent).await?;
+        let mut started_over = false;
+        loop {
+            draft.found(block, &reading);
+            let Some(record) = &reading.record else {
+                draft.decide(Reason::AgentNotFound);
+                return Ok(());
+            };
+            let Some(uri) = &record.agent_uri else {
+                draft.decide(Reason::NoUriOnChain);
+                return Ok(());
+            };
+            if record.metadata_hash.is_none() && !self.verifier.settings.fetch_unanchored {
+                draft.decide(Reason::NoHashOnChain);
+                return Ok(());
+            }
+            // A body fetched before the anchor changed proves nothing about the new one.
+            let outcome = if started_over {
+                self.fetcher.afresh(uri, Origin::Untrusted).await
+            } else {
+                self.fetcher.fetch(uri, Origin::Untrusted).await
+            };
+            draft.judged(judge_body(outcome, record.metadata_hash));
+            if draft.reason != Reason::HashMismatch || self.verifier.settings.at != AtBlock::LastFinalized {
+                return Ok(());
+            }
+            let newest = reader.pin(AtBlock::LastFinalized).await?;
+            if newest.height <= block.height {
+                return Ok(());
+            }
+            let again = reader.read(&newest, agent).await?;
+            if same_anchor(record, &again) {
+                draft.found(newest, &again);
+                return Ok(());
+            }
+            if started_over {
+                draft.found(newest, &again);
+                draft.decide(Reason::ChangedDuringCheck);
+                return Ok(());
+            }
+            (block, reading, started_over) = (newest, again, true);
+        }
+    }
+}
+
+fn same_anchor(before: &AgentRecord, now: &Reading) -> bool {
+    now.record.as_ref().is_some_and(|now| now.agent_uri == before.agent_uri && now.metadata_hash == before.metadata_hash)
+}
+
+impl Verdict {
+    /// A verdict about nothing yet, begun now.
+    fn undecided() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            subject: None,
+            block: None,
+            anchor: None,
+            agent_uri: None,
+            anchored_sha256: None,
+            reason: Reason::InternalError,
+            message: Reason::InternalError.sentence().to_owned(),
+            evidence: None,
+            notes: Vec::new(),
+            checks: Vec::new(),
+            decoded_with: None,
+            module_ref: None,
+            started_at: Timestamp(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)),
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    fn decide(&mut self, reason: Reason) {
+        self.reason = reason;
+        reason.sentence().clone_into(&mut self.message);
+    }
+
+    fn found(&mut self, block: Block, reading: &Reading) {
+        self.block = Some(block);
+        self.decoded_with = Some(reading.decoded_with);
+        self.module_ref = Some(reading.module_ref);
+        let record = reading.record.as_ref();
+        self.anchor = record.map(|record| Anchor { owner: record.owner_account, status: record.status });
+        self.agent_uri = record.and_then(|record| record.agent_uri.clone());
+        self.anchored_sha256 = record.and_then(|record| record.metadata_hash);
+    }
+
+    fn judged(&mut self, judged: Judged) {
+        self.reason = judged.reason;
+        self.message = judged.message;
+        self.evidence = Some(judged.evidence);
+        self.notes = judged.notes;
+    }
+
+    /// The verdict on a card that a digest was given for, without any chain: `outcome` is what `uri` brought.
+    pub fn of_expected(uri: String, expected: Sha256Digest, outcome: Result<Fetched, FetchFailure>) -> Self {
+        let mut verdict = Self { agent_uri: Some(uri), anchored_sha256: Some(expected), ..Self::undecided() };
+        verdict.elapsed = match &outcome {
+            Ok(fetched) => fetched.trace.elapsed,
+            Err(failure) => failure.trace.elapsed,
+        };
+        verdict.judged(judge_body(outcome, Some(expected)));
+        match verdict.reason {
+            Reason::Match => verdict.message = "The card's bytes hash to the expected hash.".into(),
+            Reason::HashMismatch => verdict.message = verdict.message.replace("anchored on chain", "that was expected"),
+            _ => {}
+        }
+        verdict
+    }
+
+    /// The verdict on a local file that a digest was given for.
+    pub fn of_file(uri: String, expected: Sha256Digest, body: Body, elapsed: Duration) -> Self {
+        let wire_sha256 = body.sha256;
+        let trace = FetchTrace { elapsed, ..FetchTrace::default() };
+        let fetched = Fetched { trace, body, wire_sha256, looks_like_bot_wall: false, length_verified: true };
+        Self::of_expected(uri, expected, Ok(fetched))
+    }
+}

@@ -1,0 +1,257 @@
+//! What the command does without a network: token conversion, hashing, expected digests, configuration, exit codes, streams.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use support::command::assert_valid;
+
+const CARD: &str = "tests/vectors/card-testnet-287.json";
+const DIGEST: &str = "6ac669950e9b18c444e549474615c0ce6555910b1e59ab6a599351cf31e10c38";
+
+fn cardproof(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cardproof"));
+    command.args(args).env_clear().stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    cardproof(args).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
+}
+
+#[test]
+fn a_token_converts_between_all_its_names() {
+    for agent in [
+        "484",
+        "Mf22soLh1NuZYFgBK8iSs",
+        "2aAoYxy1ZiYPurfRrNHQAy8",
+        "hex:e401000000000000",
+        "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs",
+    ] {
+        let output = run(&["token", agent, "--json"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let document = json(&output);
+        assert_valid("token", &document);
+        assert_eq!(document["token_id"], "484");
+        assert_eq!(document["token_id_hex"], "e401000000000000");
+        assert_eq!(document["badge"], "Mf22soLh1NuZYFgBK8iSs", "only one form is printed");
+        assert_eq!(document["caip19"], "ccd:9dd9ca4d19e9393877d2c44b70f89acb/cis-2:Mf22soLh1NuZYFgBK8iSs");
+        assert_eq!(document["network"], "mainnet");
+    }
+}
+
+#[test]
+fn a_badge_of_an_unknown_contract_does_not_name_a_network() {
+    let document = json(&run(&["token", "JyP9UULNJGYEmchgQB4fw", "--json"]));
+    assert_valid("token", &document);
+    assert_eq!((&document["network"], &document["caip19"]), (&Value::Null, &Value::Null));
+    let document = json(&run(&["token", "JyP9UULNJGYEmchgQB4fw", "--json", "--network", "testnet"]));
+    assert_eq!(document["caip19"], "ccd:4221332d34e1694168c2a0c0b3fd0f27/cis-2:JyP9UULNJGYEmchgQB4fw");
+}
+
+#[test]
+fn the_three_forms_of_a_contract_and_the_precedence_flag_environment_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cardproof.toml");
+    std::fs::write(&path, "network = \"testnet\"\ncontract = \"7,0\"\n").unwrap();
+    let path = path.to_str().unwrap();
+    let index = |command: &mut Command| json(&command.output().unwrap())["contract"]["index"].as_str().unwrap().to_owned();
+    assert_eq!(index(&mut cardproof(&["token", "1", "--json", "--config", path])), "7");
+    assert_eq!(index(cardproof(&["token", "1", "--json", "--config", path]).env("CARDPROOF_CONTRACT", "<8,0>")), "8");
+    let flag = ["token", "1", "--json", "--config", path, "--contract", "9"];
+    assert_eq!(index(cardproof(&flag).env("CARDPROOF_CONTRACT", "8,0")), "9");
+    let by_environment = json(&cardproof(&["token", "1", "--json"]).env("CARDPROOF_CONFIG", path).output().unwrap());
+    assert_eq!(by_environment["network"], "testnet");
+    let xdg = folder.path().join("cardproof");
+    std::fs::create_dir(&xdg).unwrap();
+    std::fs::copy(path, xdg.join("cardproof.toml")).unwrap();
+    let home = folder.path().to_str().unwrap();
+    assert_eq!(index(cardproof(&["token", "1", "--json"]).env("HOME", home).env("XDG_CONFIG_HOME", home)), "7");
+}
+
+#[test]
+fn a_network_of_the_configuration_can_be_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.toml");
+    let table = format!(
+        "[networks.stage]\ngenesis_hash = \"{}\"\nregistry = \"5,0\"\nnode = [\"http://127.0.0.1:1\"]\n",
+        "ab".repeat(32)
+    );
+    std::fs::write(&path, table).unwrap();
+    let document = json(&run(&["token", "1", "--json", "--network", "stage", "--config", path.to_str().unwrap()]));
+    assert_eq!(document["caip19"].as_str().unwrap().split('/').next().unwrap(), format!("ccd:{}", "ab".repeat(16)));
+}
+
+#[test]
+fn bad_input_is_one_clear_sentence_and_exit_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.toml");
+    std::fs::write(&broken, "fetch.proxy = \"http://u:geheim@p\"\nnetwork = 3\n").unwrap();
+    let broken = broken.to_str().unwrap();
+    for (args, says) in [
+        (&["token", "abc"][..], "badge"),
+        (&["token", "18446744073709551616"], "0 to 18446744073709551615"),
+        (&["token", "1", "--contract", "x"], "10082,0"),
+        (&["token", "1", "--network", "stagenet"], "no network named stagenet"),
+        (&["token", "1", "--config", "/does/not/exist.toml"], "cannot be read"),
+        (&["token", "1", "--config", broken], "line 2"),
+        (&["token", "\x1b]0;evil\x07"], "\\u{1b}"),
+        (&["verify"], "required"),
+        (&["verify", "1", "--offline"], "--offline"),
+        (&["verify", "Mf22soLh1NuZYFgBK8iSs", "--network", "testnet"], "--trust-contract 10082,0"),
+        (&["verify", "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs", "--network", "testnet"], "another network"),
+        (&["verify", "1", "--quorum", "2", "--node", "http://127.0.0.1:1"], "quorum"),
+        (&["verify", "1", "--proxy", "http://u:geheim@p"], "CARDPROOF_PROXY"),
+        (&["verify", "1", "--fail-on", "none,absent"], "none"),
+        (&["verify", "--expect-hash", DIGEST], "--url"),
+        (&["verify", "--expect-hash", "zz", "--file", CARD], "64 hexadecimal digits"),
+        (&["verify", "--expect-hash", DIGEST, "--file", "/does/not/exist"], "cannot be read"),
+        (&["hash", "/does/not/exist"], "cannot be read"),
+        (&["hash", "https://example.com/card.json", "--offline"], "--offline"),
+    ] {
+        let output = run(args);
+        assert_eq!(code(&output), 2, "{args:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{args:?}: stdout carries results only");
+        let text = stderr(&output);
+        assert!(text.contains(says), "{args:?} should say {says:?}: {text}");
+        assert!(!text.contains('\x1b') && !text.contains("geheim"), "{args:?}: {text}");
+        for debris in ["Some(", "None", "Err(", "panicked", "\\\""] {
+            assert!(!text.contains(debris), "c_11: {args:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn c_61_an_empty_list_is_refused() {
+    let mut child =
+        cardproof(&["verify", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"\n# nobody\n\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("no agent"));
+}
+
+#[test]
+fn a_bad_line_of_a_list_is_named_by_its_number() {
+    let mut child =
+        cardproof(&["verify", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"1\n2\nthree\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("line 3"));
+}
+
+#[test]
+fn c_59_failures_with_json_are_a_document() {
+    let output = run(&["token", "abc", "--json", "-v"]);
+    assert_eq!(code(&output), 2);
+    let document = json(&output);
+    assert_valid("error", &document);
+    assert_eq!(document["code"], "usage");
+}
+
+#[test]
+fn c_64_a_file_is_verified_against_a_digest_without_a_node() {
+    let output = run(&["verify", "--expect-hash", DIGEST, "--file", CARD, "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let document = json(&output);
+    assert_valid("verify", &document);
+    assert_eq!(document["results"][0]["match"], true);
+    assert_eq!(document["summary"]["match"], 1);
+
+    let other = DIGEST.replace('6', "7");
+    let output = run(&["verify", "--expect-hash", &other, "--file", CARD]);
+    assert_eq!(code(&output), 1);
+    let text = stdout(&output);
+    for word in ["MISMATCH", "hash", "expected", "got", DIGEST, &other] {
+        assert!(text.contains(word), "c_28: {word} is missing in {text}");
+    }
+}
+
+#[test]
+fn c_02_a_file_with_one_more_newline_is_a_named_near_miss() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("card.json");
+    std::fs::write(&path, [&std::fs::read(CARD).unwrap()[..], b"\n"].concat()).unwrap();
+    let output = run(&["verify", "--expect-hash", DIGEST, "--file", path.to_str().unwrap(), "--jsonl"]);
+    assert_eq!(code(&output), 1);
+    let document = json(&output);
+    assert_valid("report", &document);
+    assert_eq!(document["notes"][0]["code"], "matches_without_final_newline");
+}
+
+#[test]
+fn c_06_fixtures_keep_their_bytes() {
+    let digest = json(&run(&["hash", CARD, "--json"]))["sha256"].clone();
+    assert_eq!(digest, DIGEST);
+    assert!(std::fs::read_to_string(".gitattributes").unwrap().lines().any(|line| line == "* -text"));
+}
+
+#[test]
+fn hash_prints_what_sha256sum_prints() {
+    assert_eq!(stdout(&run(&["hash", CARD])), format!("{DIGEST}  {CARD}\n"));
+    let mut child = cardproof(&["hash", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&std::fs::read(CARD).unwrap()).unwrap();
+    assert_eq!(stdout(&child.wait_with_output().unwrap()), format!("{DIGEST}  -\n"));
+}
+
+#[test]
+fn c_38_a_data_uri_needs_no_network() {
+    let output = run(&[
+        "verify",
+        "--expect-hash",
+        "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        "--url",
+        "data:application/json;base64,e30=",
+        "--offline",
+    ]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("MATCH"));
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = run(&["completions", shell]);
+        assert_eq!(code(&output), 0);
+        assert!(stdout(&output).contains("cardproof"), "{shell}");
+    }
+    assert!(stdout(&run(&["man"])).starts_with(".ie") || stdout(&run(&["man"])).contains(".TH"));
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(code(&run(&["man", "--out", folder.path().to_str().unwrap()])), 0);
+    assert!(folder.path().join("cardproof-verify.1").exists());
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let mut child = cardproof(&["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn version_and_help_go_to_stdout() {
+    assert!(stdout(&run(&["--version"])).starts_with("cardproof 0."));
+    assert_eq!(code(&run(&["help", "verify"])), 0);
+    assert_eq!(code(&run(&[])), 2);
+}
