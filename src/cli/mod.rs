@@ -1,9 +1,11 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
+mod card;
 mod completions;
 mod config;
 mod connect;
 mod devnet;
+mod doctor;
 mod exit;
 mod hash;
 mod man;
@@ -38,7 +40,9 @@ enum Command {
     Verify(verify::Args),
     Show(show::Args),
     Hash(hash::Args),
+    Card(card::Args),
     Token(token::Args),
+    Doctor(doctor::Args),
     Devnet(devnet::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -65,7 +69,9 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Verify(args) => verify::run(&args, shell, output),
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
+        Command::Card(args) => card::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Doctor(args) => doctor::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),

@@ -237,7 +237,7 @@ impl Layer {
 /// "deflate" means zlib (RFC 9110, section 8.4.1.2), but some servers send the bare stream. A zlib header has the method 8 in
 /// its low four bits and is a multiple of 31; a bare stream that looks so would start with a stored block of odd padding.
 fn deflate_form(first: u8, second: u8) -> Box<dyn DecodeV2 + Send> {
-    if first & 0x0f == 8 && u16::from_be_bytes([first, second]) % 31 == 0 {
+    if first & 0x0f == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31) {
         Box::new(ZlibDecoder::new())
     } else {
         Box::new(DeflateDecoder::new())
