@@ -3,11 +3,18 @@
 //! Bytes in, findings out: nothing here talks to a network or a chain, and nothing here decides whether a card is the anchored
 //! one. A card is judged in two separate verdicts, integrity (`verify`) and content (here); the second never changes the first.
 
+pub mod build;
+pub mod convert;
+pub mod diff;
+pub mod edit;
+pub mod explain;
+
 mod code;
 mod dialect;
 mod document;
 mod findings;
 mod lint;
+mod layout;
 mod parse;
 mod report;
 mod rules;
@@ -18,3 +25,5 @@ pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
 pub use lint::{lint, ChainFacts, LintContext};
 pub use report::{Finding, LintReport};
+#[cfg(feature = "agents")]
+pub(crate) use layout::Layout;
