@@ -63,7 +63,11 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         let mut stage = Stage::set(shell, output.json).await?;
         play(&mut stage).await?;
         if output.json {
-            shell.document(&DemoDocument { schema: "cardproof.demo/1", node: stage.node_url(), steps: std::mem::take(&mut stage.steps) });
+            shell.document(&DemoDocument {
+                schema: "cardproof.demo/1",
+                node: stage.node_url(),
+                steps: std::mem::take(&mut stage.steps),
+            });
         }
         if args.keep {
             shell.note("The chain and the card hosts keep running. Ctrl-C ends them.");
@@ -82,7 +86,9 @@ async fn play(stage: &mut Stage<'_>) -> Result<(), CliError> {
     let keys = stage.keys();
     let register = |card: &str, uri: &str| format!("cardproof register --card {card} --uri {uri} --keys {keys} --yes");
 
-    stage.step("An operator registers an agent: its card's hash is anchored on chain", &register("weather.json", &first), 0, "0").await?;
+    stage
+        .step("An operator registers an agent: its card's hash is anchored on chain", &register("weather.json", &first), 0, "0")
+        .await?;
     stage.step("A second agent, on another host", &register("translation.json", &second), 0, "1").await?;
     let bare = format!("cardproof tx register --uri {first} --keys {keys} --yes");
     stage.step("A third one, without a hash", &bare, 0, "").await?;

@@ -47,8 +47,14 @@ impl<'a> Stage<'a> {
         );
         stage.write("cardproof.toml", &configuration)?;
         let operator = stage.net.account(1).ok_or_else(|| CliError::internal("the local chain has no account"))?;
-        operator.write_wallet_export(&stage.folder.path().join(stage.keys())).map_err(|error| CliError::internal(error.to_string()))?;
-        stage.say(&format!("A local chain with the CIS-8004 registry {} runs at {},", stage.net.registry(), stage.net.node_url()));
+        operator
+            .write_wallet_export(&stage.folder.path().join(stage.keys()))
+            .map_err(|error| CliError::internal(error.to_string()))?;
+        stage.say(&format!(
+            "A local chain with the CIS-8004 registry {} runs at {},",
+            stage.net.registry(),
+            stage.net.node_url()
+        ));
         stage.say("and two card hosts beside it. Every command below is run as it stands, in the folder");
         stage.say(&format!("{} with CARDPROOF_CONFIG=cardproof.toml.", stage.folder.path().display()));
         Ok(stage)
@@ -92,7 +98,9 @@ impl<'a> Stage<'a> {
             self.shell.styled(&[(Style::Dim, &format!("(exit code {exit_code})"))]);
         }
         if exit_code != code || !stdout.contains(expected) {
-            return Err(CliError::internal(format!("{command} should have ended with exit code {code}, not {exit_code}: {stderr}")));
+            return Err(CliError::internal(format!(
+                "{command} should have ended with exit code {code}, not {exit_code}: {stderr}"
+            )));
         }
         let (stdout, stderr) = (stdout.into_owned(), stderr.into_owned());
         self.steps.push(StepDocument { title, command: command.to_owned(), exit_code, stdout, stderr });
