@@ -1,11 +1,14 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
 mod anchor;
+mod card;
 mod completions;
 mod conclude;
 mod config;
 mod connect;
+mod demo;
 mod devnet;
+mod doctor;
 mod exit;
 mod failure;
 mod hash;
@@ -44,7 +47,10 @@ enum Command {
     Verify(verify::Args),
     Show(show::Args),
     Hash(hash::Args),
+    Card(card::Args),
     Token(token::Args),
+    Demo(demo::Args),
+    Doctor(doctor::Args),
     Anchor(Box<anchor::Args>),
     Register(Box<register::Args>),
     Tx(tx::Args),
@@ -74,10 +80,13 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Verify(args) => verify::run(&args, shell, output),
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
+        Command::Card(args) => card::run(&args, shell, output),
         Command::Anchor(args) => anchor::run(&args, shell, output),
         Command::Register(args) => register::run(&args, shell, output),
         Command::Tx(args) => tx::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Demo(args) => demo::run(&args, shell, output),
+        Command::Doctor(args) => doctor::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),
