@@ -3,6 +3,8 @@
 //! Written against the two seams [`AgentReader`](crate::chain::AgentReader) and [`CardFetcher`](crate::fetch::CardFetcher),
 //! so it knows neither gRPC nor HTTP. It never parses a card before it has hashed it.
 
+#[cfg(feature = "card")]
+mod card_checks;
 mod judge;
 pub mod near_miss;
 mod note;
@@ -11,6 +13,8 @@ mod reason;
 mod verdict;
 mod verifier;
 
+#[cfg(feature = "card")]
+pub use card_checks::card_checks;
 pub use judge::{judge_body, Judged};
 pub use note::{Note, NoteCode};
 pub use once::OncePerUrl;
