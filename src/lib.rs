@@ -7,6 +7,7 @@
 //! | 4 | [`devnet`] | an embedded local chain that other programs can connect to |
 //! | 3 | [`anchor`] | transactions: build, sign, send, follow |
 //! | 2 | [`verify`], [`report`] | the verdict and its formats |
+//! | 2 | [`agent_list`] | the local agent list, and finding the card of a running agent |
 //! | 1 | [`chain`], [`fetch`], [`card`] | a node; an untrusted URI; the document |
 //! | 0 | [`registry`], [`identity`], [`digest`] | the standard, without I/O; always there |
 
@@ -14,6 +15,8 @@ pub mod digest;
 pub mod identity;
 pub mod registry;
 
+#[cfg(feature = "agents")]
+pub mod agent_list;
 #[cfg(feature = "anchor")]
 pub mod anchor;
 #[cfg(feature = "card")]

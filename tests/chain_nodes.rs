@@ -252,6 +252,9 @@ async fn impossible_settings_are_refused_at_once() {
     let kind = |settings| ChainClient::new(settings).err().unwrap().kind;
     assert_eq!(kind(settings_for(vec![])), ChainErrorKind::Configuration);
     assert_eq!(kind(settings_for(vec!["localhost:20000".into()])), ChainErrorKind::Configuration);
+    // A node would agree with itself.
+    let twice = ["http://localhost:20000", "http://LOCALHOST:20000/"].map(String::from).to_vec();
+    assert_eq!(kind(settings_for(twice)), ChainErrorKind::Configuration);
     let one = settings_for(vec!["http://localhost:20000".into()]);
     assert_eq!(kind(ChainSettings { quorum: NonZeroUsize::new(2), ..one }), ChainErrorKind::Configuration);
 }

@@ -3,10 +3,17 @@
 //! Bytes in, findings out: nothing here talks to a network or a chain, and nothing here decides whether a card is the anchored
 //! one. A card is judged in two separate verdicts, integrity (`verify`) and content (here); the second never changes the first.
 
+pub mod build;
+pub mod convert;
+pub mod diff;
+pub mod edit;
+pub mod explain;
+
 mod code;
 mod dialect;
 mod document;
 mod findings;
+mod layout;
 mod lint;
 mod parse;
 mod report;
@@ -16,5 +23,7 @@ mod structure;
 pub use code::{Code, Severity};
 pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
+#[cfg(feature = "agents")]
+pub(crate) use layout::Layout;
 pub use lint::{lint, ChainFacts, LintContext};
 pub use report::{Finding, LintReport};

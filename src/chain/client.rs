@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::foreign::shortened;
 use super::module::ModuleStore;
 use super::node::Node;
 use super::several::Nodes;
@@ -9,10 +10,11 @@ use super::{
     ModuleRef, Reading, Rejection,
 };
 use crate::identity::{ContractAddress, TokenId};
-use crate::registry::{self, AgentRecord};
+use crate::registry::parameter::{AgentByExternalReference, AgentOf, Parameter};
+use crate::registry::{self, AgentRecord, EncodeError, ExternalReference};
 
 /// The name of a registry's contract (registry facts, section 2).
-const CONTRACT: &str = "CIS-8004";
+pub(super) const CONTRACT: &str = "CIS-8004";
 /// The energy that a view is allowed at first: some fifty times what reading an ordinary record takes.
 const VIEW_ENERGY: u64 = 100_000;
 
@@ -90,6 +92,14 @@ impl ChainClient {
         outcome.map_err(|rejection| rejected(&call.receive_name, &rejection))
     }
 
+    /// The agent bound to an external reference, as a record: not as a token id (registry facts, section 9).
+    ///
+    /// # Errors
+    /// As [`AgentReader::read`], and [`ChainErrorKind::Configuration`] for a reference that is too long for a parameter.
+    pub async fn agent_by_external_reference(&self, block: &Block, reference: &ExternalReference) -> Result<Reading, ChainError> {
+        self.record(block, &AgentByExternalReference(reference.clone())).await
+    }
+
     /// A module, from memory, the cache folder or a node.
     ///
     /// # Errors
@@ -112,8 +122,10 @@ impl ChainClient {
         self.module(block, instance.module_ref).await
     }
 
-    async fn record(&self, block: &Block, entry_point: &str, parameter: Vec<u8>) -> Result<Reading, ChainError> {
-        let call = view_of(self.settings.registry, CONTRACT, entry_point, parameter);
+    async fn record<P: Parameter>(&self, block: &Block, question: &P) -> Result<Reading, ChainError> {
+        let entry_point = P::ENTRY_POINT.name();
+        let unusable = |error: EncodeError| ChainError::new(ChainErrorKind::Configuration, format!("{entry_point}: {error}"));
+        let call = view_of(self.settings.registry, CONTRACT, entry_point, question.to_bytes().map_err(unusable)?);
         let call = &call;
         let answer = self.nodes.ask(Answer::describe, |node| async move { Answer::of(&node, block, call).await }).await?;
         let value = match answer.outcome {
@@ -130,8 +142,7 @@ impl ChainClient {
                 None
             }
         };
-        let schema =
-            module.as_ref().and_then(|module| module.schema.as_ref()?.receive(CONTRACT, entry_point)?.return_value.as_ref());
+        let schema = module.as_ref().and_then(|module| module.return_type(CONTRACT, entry_point));
         let (record, decoded_with) = match schema {
             Some(schema) => (registry::schema::decode_agent_of_with_schema(schema, &value), DecodedWith::Schema),
             None => (registry::decode_agent_of(&value), DecodedWith::Layout),
@@ -164,7 +175,7 @@ impl AgentReader for ChainClient {
     }
 
     async fn read(&self, block: &Block, agent: TokenId) -> Result<Reading, ChainError> {
-        let reading = self.record(block, "agentOf", token_id_parameter(agent)).await?;
+        let reading = self.record(block, &AgentOf(agent)).await?;
         match &reading.record {
             Some(AgentRecord { token_id, .. }) if *token_id != agent => {
                 Err(undecodable("agentOf", &format!("it is of agent {token_id}, and agent {agent} was asked for")))
@@ -184,13 +195,7 @@ struct Answer {
 impl Answer {
     async fn of(node: &Node, block: &Block, call: &Invocation) -> Result<Self, ChainError> {
         let (instance, outcome) = tokio::join!(node.instance(block, call.contract), node.view(block, call));
-        let instance = instance?;
-        let init_name = instance.init_name.as_str();
-        if init_name.strip_prefix("init_") != Some(CONTRACT) || instance.is_v0 {
-            let name = super::foreign::shortened(init_name);
-            let message = format!("the contract at {} is no {CONTRACT} registry: its name is {name}", call.contract);
-            return Err(ChainError::new(ChainErrorKind::RegistryNotFound, message));
-        }
+        let instance = instance?.if_registry(call.contract)?;
         Ok(Self { module_ref: instance.module_ref, outcome: outcome? })
     }
 
@@ -202,12 +207,25 @@ impl Answer {
         match registry::decode_agent_of(value) {
             Ok(None) => "there is no such agent".into(),
             Ok(Some(record)) => {
-                let uri = record.agent_uri.as_deref().map_or("none".into(), super::foreign::shortened);
+                let uri = record.agent_uri.as_deref().map_or("none".into(), shortened);
                 let hash = record.metadata_hash.map_or("none".into(), |hash| hash.to_string());
                 format!("the URI is {uri}, the hash {hash}, the status {}", record.status.as_str())
             }
             Err(_) => described_bytes(value),
         }
+    }
+}
+
+impl Instance {
+    /// This contract, if it is a registry by its name.
+    pub(super) fn if_registry(self, address: ContractAddress) -> Result<Self, ChainError> {
+        let what = match self.init_name.strip_prefix("init_") {
+            Some(CONTRACT) if !self.is_v0 => return Ok(self),
+            Some(CONTRACT) => "it is of the first kind of contracts, which answer no questions".into(),
+            _ => format!("its name is {}", shortened(&self.init_name)),
+        };
+        let message = format!("the contract at {address} is no {CONTRACT} registry: {what}");
+        Err(ChainError::new(ChainErrorKind::RegistryNotFound, message))
     }
 }
 
@@ -230,11 +248,6 @@ fn view_of(contract: ContractAddress, name: &str, entry_point: &str, parameter: 
     Invocation { contract, receive_name, parameter, invoker: None, microccd: 0, energy: Some(VIEW_ENERGY) }
 }
 
-/// A token id as a parameter: its length, then 8 bytes little-endian (registry facts, section 2).
-fn token_id_parameter(agent: TokenId) -> Vec<u8> {
-    [&[8][..], &agent.0.to_le_bytes()].concat()
-}
-
 /// The proposal's way to say that there is no agent. The deployed registry returns `None` instead (registry facts, section 1).
 fn means_no_agent(rejection: &Rejection) -> bool {
     const AGENT_NOT_FOUND: i32 = -7200;
@@ -244,14 +257,15 @@ fn means_no_agent(rejection: &Rejection) -> bool {
 
 fn rejected(receive_name: &str, rejection: &Rejection) -> ChainError {
     let hint = match rejection {
-        Rejection::OutOfEnergy => ": the node allows too little for this answer, another node may allow more",
-        _ => "",
+        Rejection::OutOfEnergy => Some("the node allows too little for this answer, another node may allow more"),
+        _ => rejection.code().and_then(|code| registry::Rejection::of(code).hint),
     };
+    let hint = hint.map(|hint| format!(". {hint}")).unwrap_or_default();
     ChainError::new(ChainErrorKind::NodeError, format!("{receive_name} was rejected: {rejection}{hint}"))
 }
 
 fn undecodable(receive_name: &str, why: &str) -> ChainError {
-    let why = super::foreign::shortened(why);
+    let why = shortened(why);
     ChainError::new(ChainErrorKind::RecordUndecodable, format!("the answer of {receive_name} is not a record: {why}"))
 }
 
@@ -259,7 +273,7 @@ fn described_bytes(value: &[u8]) -> String {
     format!("the answer is {} bytes with SHA-256 {}", value.len(), crate::digest::Sha256Digest::of(value))
 }
 
-fn in_words(time: Duration) -> String {
+pub(super) fn in_words(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..=119 => format!("{seconds} seconds"),
         seconds @ 120..=7199 => format!("{} minutes", seconds / 60),

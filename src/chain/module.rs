@@ -12,7 +12,7 @@ use super::foreign::shortened;
 use super::node::{locked, Node};
 use super::{Block, ChainError, ChainErrorKind, ModuleRef};
 use crate::digest::Sha256Digest;
-use crate::registry::schema::ModuleSchema;
+use crate::registry::schema::{ModuleSchema, Type};
 
 /// A contract module, as far as reading goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,11 @@ impl Module {
             Err(error) => (None, Some(shortened(&error.to_string()))),
         };
         Self { reference, bytes: source.len(), schema, schema_problem }
+    }
+
+    /// The type that an entry point returns, if the schema says so.
+    pub fn return_type(&self, contract_name: &str, entry_point: &str) -> Option<&Type> {
+        self.schema.as_ref()?.receive(contract_name, entry_point)?.return_value.as_ref()
     }
 }
 

@@ -211,7 +211,7 @@ impl Node {
 
     async fn unreachable(&self, cause: &str) -> CallError {
         let why = reach::explain(&self.target, &self.settings, cause).await;
-        let error = self.error(ChainErrorKind::NodeUnavailable, format_args!("cannot be reached: {why}"));
+        let error = self.error(ChainErrorKind::NodeUnavailable, format_args!("gives no answer: {why}"));
         CallError { code: Code::Unavailable, error }
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn explain(target: &Target, settings: &NodeSettings, cause: &st
     let tried = addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     let open = join_all(addresses.iter().map(|address| listens(*address))).await.contains(&true);
     if !open {
-        return format!("nothing answers at {tried} ({cause}){}", other_loopback(target, &addresses).await);
+        return format!("no connection to {tried} ({cause}){}", other_loopback(target, &addresses).await);
     }
     if speaks_other_scheme(target, settings).await {
         let (wrong, right) = if target.tls { ("does not speak TLS", "http") } else { ("speaks TLS", "https") };

@@ -3,11 +3,12 @@ use std::fmt;
 use concordium_rust_sdk::v2::generated::{reject_reason::Reason, RejectReason};
 
 use crate::identity::ContractAddress;
+use crate::registry;
 
 /// Why the chain rejected a call or a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejection {
-    /// A contract rejected it with a code of its own.
+    /// A contract rejected it with a code of its own. Names and hints are in [`registry::Rejection`].
     Contract {
         /// The contract, when the node says which.
         contract: Option<ContractAddress>,
@@ -62,8 +63,13 @@ impl Rejection {
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Contract { contract: Some(contract), code } => return write!(f, "contract {contract} rejected it with {code}"),
-            Self::Contract { contract: None, code } => return write!(f, "the contract rejected it with {code}"),
+            Self::Contract { contract, code } => {
+                let name = registry::Rejection::of(*code);
+                return match contract {
+                    Some(contract) => write!(f, "contract {contract} rejected it with {name}"),
+                    None => write!(f, "the contract rejected it with {name}"),
+                };
+            }
             Self::OutOfEnergy => "the energy allowed was used up",
             Self::NoSuchContract => "there is no contract at this address",
             Self::NoSuchEntryPoint => "the contract has no such entry point",

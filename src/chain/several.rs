@@ -36,6 +36,11 @@ impl Nodes {
         if all.is_empty() {
             return Err(configuration(format!("no node is configured for {}: name one by its URL", settings.network.name)));
         }
+        let twice = all.iter().enumerate().find(|(index, node)| all.iter().take(*index).any(|other| other.url() == node.url()));
+        if let Some((_, node)) = twice {
+            // It would agree with itself.
+            return Err(configuration(format!("the node at {} is named twice", node.url())));
+        }
         if let Some(quorum) = settings.quorum.filter(|quorum| quorum.get() > all.len()) {
             return Err(configuration(format!("{quorum} nodes shall agree, and only {} are configured", all.len())));
         }

@@ -93,8 +93,8 @@ fn tls_config(settings: &NodeSettings) -> Result<ClientTlsConfig, ChainError> {
     }
     let mut config = ClientTlsConfig::new();
     if settings.native_roots {
-        let (added, _) = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if added == 0 {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
             return Err(ChainError::new(ChainErrorKind::Configuration, "this system has no certificate authorities to trust"));
         }
     } else {

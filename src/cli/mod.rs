@@ -1,17 +1,26 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
+mod anchor;
 mod card;
 mod completions;
+mod conclude;
 mod config;
 mod connect;
+mod demo;
+mod devnet;
+mod doctor;
 mod exit;
+mod failure;
 mod hash;
 mod man;
 mod options;
+mod register;
 mod settings;
 mod shell;
 mod show;
+mod terminal;
 mod token;
+mod tx;
 mod verify;
 
 use std::ffi::OsString;
@@ -40,6 +49,12 @@ enum Command {
     Hash(hash::Args),
     Card(card::Args),
     Token(token::Args),
+    Demo(demo::Args),
+    Doctor(doctor::Args),
+    Anchor(Box<anchor::Args>),
+    Register(Box<register::Args>),
+    Tx(tx::Args),
+    Devnet(devnet::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -66,7 +81,13 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
         Command::Card(args) => card::run(&args, shell, output),
+        Command::Anchor(args) => anchor::run(&args, shell, output),
+        Command::Register(args) => register::run(&args, shell, output),
+        Command::Tx(args) => tx::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Demo(args) => demo::run(&args, shell, output),
+        Command::Doctor(args) => doctor::run(&args, shell, output),
+        Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),
     }

@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use cardproof::report::{Line, Tone};
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use super::exit::{CliError, Exit};
 use super::options::OutputOptions;
@@ -75,6 +77,17 @@ impl Shell {
         write_out(line.as_bytes());
     }
 
+    /// Writes one line of a report.
+    pub(crate) fn toned(&self, line: &Line) {
+        let style = match line.tone {
+            Tone::Plain => Style::Plain,
+            Tone::Good => Style::Green,
+            Tone::Bad => Style::Red,
+            Tone::Open => Style::Yellow,
+        };
+        self.styled(&[(Style::Dim, &format!("{:<11}", line.label)), (style, &line.value)]);
+    }
+
     /// Writes one line of the result for people.
     pub(crate) fn line(&self, text: &str) {
         self.styled(&[(Style::Plain, text)]);
@@ -112,6 +125,32 @@ impl Shell {
     /// Warns on stderr, even with `-q`.
     pub(crate) fn warning(&self, text: &str) {
         write_err(&format!("warning: {}\n", escape(text)));
+    }
+
+    /// Says on stderr what nobody may miss, even with `-q`.
+    pub(crate) fn always(&self, text: &str) {
+        write_err(&format!("{}\n", escape(text)));
+    }
+
+    /// Whether there is a person to ask: both ends are a terminal.
+    pub(crate) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks on stderr and reads one line; `None` where there is nobody to ask.
+    pub(crate) fn ask(&self, question: &str) -> Option<String> {
+        if !self.can_ask() {
+            return None;
+        }
+        write_err(&escape(question));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).ok().filter(|read| *read > 0)?;
+        Some(answer)
+    }
+
+    /// Asks the controlling terminal for a secret, which is not shown; `None` where there is none.
+    pub(crate) fn ask_secret(&self, question: &str) -> Option<Zeroizing<String>> {
+        rpassword::prompt_password(question).ok().map(Zeroizing::new)
     }
 
     /// Tells why a command failed: on stderr for people and, with `--json`, as a document on stdout.

@@ -1,1 +1,42 @@
 //! The embedded local chain: a node others can connect to, for development and tests only.
+//!
+//! It answers the calls that the official SDKs make (gRPC API v2), executes signed transactions on Concordium's own
+//! contract execution engine, and keeps the state of every block. It is **not** a consensus node: one process makes all
+//! blocks, there are no validators and no peers, fees are burnt, and its accounts' keys are public knowledge.
+//!
+//! | room | what |
+//! |---|---|
+//! | `engine` | the state of the chain and what a transaction or a view does to it |
+//! | `history` | blocks, each with the state at its end |
+//! | `admission` | what a transaction must satisfy before it may wait for a block |
+//! | `node` | making and finalizing blocks |
+//! | `store` | keeping them on disk |
+//! | `convert` | engine results as the node's messages |
+//! | `service` | the calls, by topic |
+//! | `wallet`, `genesis` | test accounts; the first block |
+//!
+//! ```no_run
+//! # async fn doc() -> Result<(), cardproof::devnet::DevnetError> {
+//! let net = cardproof::devnet::Devnet::start().await?;
+//! println!("{} {}", net.node_url(), net.registry());
+//! # Ok(()) }
+//! ```
+
+mod admission;
+mod builder;
+mod convert;
+mod engine;
+mod error;
+mod genesis;
+mod history;
+mod net;
+mod node;
+mod server;
+mod service;
+mod store;
+mod wallet;
+
+pub use builder::{Builder, Preset};
+pub use error::DevnetError;
+pub use net::{BlockRef, Devnet, TransactionResult};
+pub use wallet::{AccountSpec, TestAccount};

@@ -237,7 +237,7 @@ impl Layer {
 /// "deflate" means zlib (RFC 9110, section 8.4.1.2), but some servers send the bare stream. A zlib header has the method 8 in
 /// its low four bits and is a multiple of 31; a bare stream that looks so would start with a stored block of odd padding.
 fn deflate_form(first: u8, second: u8) -> Box<dyn DecodeV2 + Send> {
-    if first & 0x0f == 8 && u16::from_be_bytes([first, second]) % 31 == 0 {
+    if first & 0x0f == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31) {
         Box::new(ZlibDecoder::new())
     } else {
         Box::new(DeflateDecoder::new())
@@ -281,5 +281,60 @@ impl DecodeV2 for HttpBrotli {
 
     fn finish(&mut self, output: &mut WriteBuffer<'_>) -> io::Result<bool> {
         self.decode(&mut PartialBuffer::new(&[][..]), output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use compression_codecs::core::Level;
+    use compression_codecs::{EncodeV2, GzipEncoder, ZlibEncoder, ZstdEncoder};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::digest::Sha256Digest;
+
+    fn encode(encoder: &mut dyn EncodeV2, bytes: &[u8]) -> Vec<u8> {
+        let mut room = vec![0; bytes.len() + 4096];
+        let mut output = WriteBuffer::new_initialized(&mut room);
+        encoder.encode(&mut PartialBuffer::new(bytes), &mut output).unwrap();
+        assert!(encoder.finish(&mut output).unwrap());
+        output.written().to_vec()
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_comes_back_whatever_pieces_it_arrives_in(bytes in prop::collection::vec(any::<u8>(), 0..3000), step in 1..200_usize) {
+            let level = || Level::Default.into();
+            let packed = [
+                ("gzip", encode(&mut GzipEncoder::new(level()), &bytes)),
+                ("deflate", encode(&mut ZlibEncoder::new(level()), &bytes)),
+                ("zstd", encode(&mut ZstdEncoder::new(3), &bytes)),
+            ];
+            for (coding, wire) in packed {
+                let mut decoding = Decoding::new(&[coding], 4000).unwrap();
+                let mut body = BodyStream::new(4000, None);
+                for chunk in wire.chunks(step) {
+                    decoding.push(chunk, &mut body).unwrap();
+                }
+                decoding.finish(&mut body).unwrap();
+                prop_assert_eq!(body.finish().sha256, Sha256Digest::of(&bytes));
+            }
+        }
+
+        #[test]
+        fn garbage_is_an_error_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), which in 0..4_usize) {
+            let coding = ["gzip", "deflate", "br", "zstd"][which];
+            if let Ok(body) = decode_all(&[coding], &bytes, 1000) {
+                prop_assert!(body.bytes <= 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn every_prefix_of_a_coded_body_is_cut() {
+        let wire = encode(&mut GzipEncoder::new(Level::Default.into()), b"a card");
+        for end in 0..wire.len() {
+            assert_eq!(decode_all(&["gzip"], &wire[..end], 99), Err(CodingError::Cut("gzip")), "{end}");
+        }
     }
 }

@@ -13,18 +13,25 @@ use super::stop::Stop;
 use super::target::host_of;
 use super::trust::ChainFault;
 
-/// Why a request brought no answer.
-pub(super) fn no_answer(error: &reqwest::Error, url: &Url) -> Stop {
+/// Why a request brought no answer. A request through a proxy is connected, and its name resolved, on the way to the proxy.
+pub(super) fn no_answer(error: &reqwest::Error, url: &Url, proxied: bool) -> Stop {
     let host = host_of(url);
+    if proxied && error.is_connect() && find::<rustls::Error>(error).is_none() {
+        let message = format!("the proxy cannot be reached, or does not reach {host}: {}", causes_of(error));
+        return Stop::new(FailureKind::ConnectFailure, message);
+    }
     if let Some(name) = find::<NameError>(error) {
         return name_stop(name, host);
     }
     if let Some(tls) = find::<rustls::Error>(error) {
         return tls_stop(tls, host);
     }
-    let io_kind = find::<io::Error>(error).map(io::Error::kind);
+    let io_kind = io_kinds(error).next();
     if error.is_connect() {
         return connect_stop(error, io_kind, url);
+    }
+    if find::<h2::Error>(error).is_some_and(h2::Error::is_remote) {
+        return Stop::new(FailureKind::Truncated, format!("{host} reset the HTTP/2 stream before a complete answer"));
     }
     match find::<hyper::Error>(error) {
         Some(http) if http.is_parse() => {
@@ -45,9 +52,8 @@ pub(super) fn broken_body(error: &reqwest::Error, url: &Url, received: u64) -> S
         let message = format!("the encrypted connection to {host} broke after {received} bytes of the body");
         return Stop::new(FailureKind::TlsFailure, message).passing(true);
     }
-    let kinds = || links(error).filter_map(|link| link.downcast_ref::<io::Error>()).map(io::Error::kind);
     let malformed = find::<hyper::Error>(error).is_some_and(hyper::Error::is_parse)
-        || kinds().any(|kind| matches!(kind, io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
+        || io_kinds(error).any(|kind| matches!(kind, io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
     if malformed {
         let message = format!("{host} broke the HTTP protocol after {received} bytes of the body: {}", causes_of(error));
         return Stop::new(FailureKind::ProtocolError, message);
@@ -78,8 +84,10 @@ fn connect_stop(error: &reqwest::Error, io_kind: Option<io::ErrorKind>, url: &Ur
         Some(Io::UnexpectedEof | Io::ConnectionReset | Io::BrokenPipe | Io::ConnectionAborted) if url.scheme() == "https" => {
             (FailureKind::TlsFailure, format!("{host} broke off the TLS handshake on port {port}"))
         }
-        Some(Io::TimedOut) => (FailureKind::ConnectFailure, format!("{host} accepts no connection on port {port} in time")),
-        _ if error.is_timeout() => (FailureKind::ConnectFailure, format!("{host} accepts no connection on port {port} in time")),
+        Some(Io::TimedOut) => (FailureKind::ConnectFailure, format!("{host} completes no connection on port {port} in time")),
+        _ if error.is_timeout() => {
+            (FailureKind::ConnectFailure, format!("{host} completes no connection on port {port} in time"))
+        }
         _ => (FailureKind::ConnectFailure, format!("{host} cannot be reached on port {port}: {}", causes_of(error))),
     };
     Stop::new(kind, message).passing(true)
@@ -145,6 +153,12 @@ fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
         let wrapped = link.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         wrapped.map(|inner| inner as &(dyn Error + 'static)).or_else(|| link.source())
     })
+}
+
+/// What kinds of I/O error there are among the causes; wrappers say nothing themselves.
+fn io_kinds<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = io::ErrorKind> + 'a {
+    let kinds = links(error).filter_map(|link| link.downcast_ref::<io::Error>()).map(io::Error::kind);
+    kinds.filter(|kind| *kind != io::ErrorKind::Other)
 }
 
 fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {

@@ -16,6 +16,7 @@ mod rejection;
 pub mod schema;
 mod timestamp;
 mod wire;
+mod wire_types;
 
 pub use answer::{
     decode_agent_wallet, decode_agent_wallet_nonce, decode_balances, decode_metadata, decode_operators, decode_supports,

@@ -117,3 +117,45 @@ fn base128(digits: &str) -> Vec<u8> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8], limit: u32, signed: bool) -> Result<String, DecodeError> {
+        take(&mut Reader::new(bytes), limit, signed)
+    }
+
+    #[test]
+    fn numbers_of_known_bytes() {
+        for (digits, bytes, signed) in [
+            ("0", &[0][..], false),
+            ("127", &[0x7f], false),
+            ("128", &[0x80, 1], false),
+            ("18446744073709551615", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], false),
+            ("0", &[0], true),
+            ("63", &[0x3f], true),
+            ("64", &[0xc0, 0], true),
+            ("-1", &[0x7f], true),
+            ("-64", &[0x40], true),
+            ("-65", &[0xbf, 0x7f], true),
+            ("-128", &[0x80, 0x7f], true),
+            ("-129", &[0xff, 0x7e], true),
+        ] {
+            assert_eq!(encode(digits, 10, signed).as_deref(), Ok(bytes), "{digits}");
+            assert_eq!(read(bytes, 10, signed).as_deref(), Ok(digits), "{digits}");
+        }
+    }
+
+    #[test]
+    fn a_padded_number_is_read_and_one_beyond_its_limit_is_not() {
+        assert_eq!(read(&[0x80, 0x80, 0], 3, false).as_deref(), Ok("0"));
+        assert!(matches!(read(&[0x80, 1], 1, false), Err(DecodeError::Malformed { .. })));
+        assert!(encode("128", 1, false).is_err());
+        assert!(read(&[], 5, false).is_err());
+        assert!(read(&[0x80; 100], u32::MAX, true).is_err(), "64 bytes are the most, whatever the type says");
+        for digits in ["", "-", "-1", "+1", "1a", " 1", &"9".repeat(1000)] {
+            assert!(encode(digits, 64, false).is_err(), "{digits}");
+        }
+    }
+}

@@ -5,9 +5,11 @@
 //! `concordium-contracts-common` 10; its own parser recurses as deep as the input says, and the input comes from a node. Ours
 //! stops at [`MAX_DEPTH`] and [`MAX_SCHEMA_BYTES`], and decoding stops at [`MAX_VALUES`].
 
+mod by_name;
 mod decode;
 mod encode;
 mod from_json;
+mod key_registration;
 mod leb128;
 mod module;
 mod record;
@@ -15,6 +17,7 @@ mod ty;
 mod value;
 mod wasm;
 
+pub use key_registration::{decode_owner_of_key_with_schema, KeyRegistration};
 pub use module::{ContractSchema, FunctionSchema, ModuleSchema};
 pub use record::decode_agent_of_with_schema;
 pub use ty::{Fields, SizeLength, Type};

@@ -1,0 +1,261 @@
+//! Finding the card of a running agent at the places where agents publish theirs.
+
+use bytes::Bytes;
+use serde_json::{json, Map, Value};
+use url::Url;
+
+use crate::card::convert::{read_bytes, Reading};
+use crate::digest::Sha256Digest;
+use crate::fetch::{Body, CardFetcher, FetchFailure, Origin};
+
+use super::{Entry, ListError, OnChain};
+
+/// Where agents publish their card, newest convention first (card facts).
+pub const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+
+/// What came of looking for a card.
+#[derive(Debug)]
+pub struct Discovery {
+    /// The places that were tried, in order; the last one has the card when there is one.
+    pub attempts: Vec<Attempt>,
+    /// The card.
+    pub found: Option<FoundCard>,
+}
+
+/// One place that was tried.
+#[derive(Debug)]
+pub struct Attempt {
+    /// Its URL.
+    pub url: String,
+    /// Why no card came from there, as a sentence; `None` when one did.
+    pub failure: Option<String>,
+    /// The status it answered with, when it did.
+    pub status: Option<u16>,
+    /// Whether trying again later may help.
+    pub retryable: bool,
+}
+
+/// A card that was found.
+#[derive(Debug)]
+pub struct FoundCard {
+    /// The place that was asked.
+    pub url: String,
+    /// The place that answered, redirects followed.
+    pub final_url: String,
+    /// The card's bytes.
+    pub bytes: Bytes,
+    /// Their SHA-256.
+    pub sha256: Sha256Digest,
+    /// What it says.
+    pub reading: Reading,
+}
+
+/// Looks for the card of an agent or a site whose URL the user typed.
+///
+/// A URL with a path is tried itself, then the well-known places below it and those of its host; a bare host at the well-known places,
+/// then itself. The first answer that is a JSON object is taken: a page is not a card, whatever its status.
+///
+/// # Errors
+/// [`ListError::Invalid`] when it is not a URL with a host.
+pub async fn discover(fetcher: &impl CardFetcher, site: &str) -> Result<Discovery, ListError> {
+    let mut discovery = Discovery { attempts: Vec::new(), found: None };
+    for place in places(site)? {
+        let url = place.to_string();
+        match fetcher.fetch(&url, Origin::User).await {
+            Ok(fetched) => {
+                let status = fetched.trace.status;
+                let final_url = fetched.trace.final_url.clone().unwrap_or_else(|| url.clone());
+                match card_of(fetched.body) {
+                    Ok((bytes, sha256, reading)) => {
+                        discovery.attempts.push(Attempt { url: url.clone(), failure: None, status, retryable: false });
+                        discovery.found = Some(FoundCard { url, final_url, bytes, sha256, reading });
+                        break;
+                    }
+                    Err(failure) => {
+                        discovery.attempts.push(Attempt { url, failure: Some(failure), status, retryable: false });
+                    }
+                }
+            }
+            Err(FetchFailure { message, retryable, trace, .. }) => {
+                discovery.attempts.push(Attempt { url, failure: Some(message), status: trace.status, retryable });
+            }
+        }
+    }
+    Ok(discovery)
+}
+
+fn card_of(body: Body) -> Result<(Bytes, Sha256Digest, Reading), String> {
+    let sha256 = body.sha256;
+    let bytes = body.kept.ok_or_else(|| format!("the answer has {} bytes, which is more than a card may have", body.bytes))?;
+    let reading = read_bytes(&bytes).map_err(|error| format!("the answer is not a card: {error}"))?;
+    Ok((bytes, sha256, reading))
+}
+
+/// The places to try, each once.
+fn places(site: &str) -> Result<Vec<Url>, ListError> {
+    let invalid = || ListError::Invalid(format!("{site} is not the URL of an agent or a site"));
+    let typed = site.trim();
+    // What people type for a site often lacks the scheme.
+    let typed = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
+    let mut base = Url::parse(&typed).map_err(|_| invalid())?;
+    if !base.has_host() {
+        return Err(invalid());
+    }
+    base.set_fragment(None);
+    let itself = base.clone();
+    base.set_query(None);
+    let path = base.path().trim_end_matches('/').to_owned();
+    let at = |path: &str| {
+        let mut url = base.clone();
+        url.set_path(path);
+        url
+    };
+    let mut places = Vec::new();
+    if !path.is_empty() {
+        places.push(itself.clone());
+        if !path.ends_with(".json") {
+            places.extend(WELL_KNOWN.iter().map(|place| at(&format!("{path}{place}"))));
+        }
+    }
+    places.extend(WELL_KNOWN.iter().map(|place| at(place)));
+    if path.is_empty() {
+        places.push(itself);
+    }
+    let mut seen = std::collections::HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    Ok(places)
+}
+
+/// The entry of the list that a card makes. `site` is how the user named the agent, for a card that does not say where it is reached.
+///
+/// # Errors
+/// [`ListError::Invalid`] when the card has no name.
+pub fn entry_of_card(reading: &Reading, card_url: &str, site: &str) -> Result<Entry, ListError> {
+    let profile = &reading.profile;
+    let url = profile.interfaces.first().map_or(site, |interface| interface.url.as_str());
+    if profile.name.trim().is_empty() {
+        return Err(ListError::Invalid(format!("the card at {card_url} has no name; add the agent under a name of your own")));
+    }
+    let mut entry = Entry::new(&profile.name, url)?;
+    if !profile.description.is_empty() {
+        entry.set("description", &Value::from(profile.description.as_str()))?;
+    }
+    if let Some(version) = &profile.version {
+        entry.set("version", &Value::from(version.as_str()))?;
+    }
+    let skills: Vec<Value> = profile
+        .skills
+        .iter()
+        .map(|skill| json!({ "id": skill.id, "name": skill.name, "description": skill.description }))
+        .collect();
+    if !skills.is_empty() {
+        entry.set("skills", &Value::from(skills))?;
+    }
+    let said = &profile.capabilities;
+    let capabilities: Map<String, Value> = [("streaming", said.streaming), ("pushNotifications", said.push_notifications)]
+        .into_iter()
+        .filter_map(|(name, flag)| Some((name.to_owned(), flag?.into())))
+        .collect();
+    if !capabilities.is_empty() {
+        entry.set("capabilities", &Value::from(capabilities))?;
+    }
+    entry.set("transport", &Value::Null)?;
+    if let Some(token) = reading.identity.as_ref().and_then(|identity| identity.caip19()) {
+        entry.set_on_chain(&OnChain { token, card_url: Some(card_url.to_owned()) })?;
+    }
+    Ok(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use crate::fetch::{FailureKind, FetchTrace, Fetched};
+
+    use super::*;
+
+    /// Serves these bodies, and nothing else.
+    struct Site(HashMap<&'static str, &'static str>);
+
+    impl CardFetcher for Site {
+        async fn fetch(&self, uri: &str, origin: Origin) -> Result<Fetched, FetchFailure> {
+            assert_eq!(origin, Origin::User);
+            let trace = FetchTrace { final_url: Some(uri.to_owned()), ..FetchTrace::default() };
+            let Some(text) = self.0.get(uri) else {
+                let message = format!("{uri} answered 404.");
+                let trace = FetchTrace { status: Some(404), ..trace };
+                return Err(FetchFailure { kind: FailureKind::NotFound, message, retryable: false, trace });
+            };
+            let sha256 = Sha256Digest::of(text.as_bytes());
+            let body = Body { sha256, bytes: text.len() as u64, kept: Some(Bytes::from_static(text.as_bytes())) };
+            let trace = FetchTrace { status: Some(200), ..trace };
+            Ok(Fetched { trace, body, wire_sha256: sha256, looks_like_bot_wall: false, length_verified: true })
+        }
+    }
+
+    fn tried(site: &str) -> Vec<String> {
+        places(site).unwrap().iter().map(Url::to_string).collect()
+    }
+
+    #[test]
+    fn a_bare_host_is_tried_at_the_well_known_places_first() {
+        let expected =
+            ["https://a.example/.well-known/agent-card.json", "https://a.example/.well-known/agent.json", "https://a.example/"];
+        for site in ["https://a.example", "https://a.example/", "a.example"] {
+            assert_eq!(tried(site), expected, "{site}");
+        }
+        assert_eq!(tried("localhost:8001")[0], "https://localhost:8001/.well-known/agent-card.json");
+    }
+
+    #[test]
+    fn a_url_with_a_path_is_tried_itself_first() {
+        assert_eq!(
+            tried("http://a.example/agents/x/?k=v#f"),
+            [
+                "http://a.example/agents/x/?k=v",
+                "http://a.example/agents/x/.well-known/agent-card.json",
+                "http://a.example/agents/x/.well-known/agent.json",
+                "http://a.example/.well-known/agent-card.json",
+                "http://a.example/.well-known/agent.json",
+            ]
+        );
+        assert_eq!(tried("https://a.example/.well-known/agent.json").len(), 2);
+        assert!(places("").is_err() && places("data:,x").is_err());
+    }
+
+    #[tokio::test]
+    async fn the_first_card_is_taken_and_a_page_is_none() {
+        let site = Site(HashMap::from([
+            ("https://a.example/.well-known/agent-card.json", "<!doctype html>"),
+            (
+                "https://a.example/.well-known/agent.json",
+                r#"{"name":"A","url":"https://a.example/a2a","skills":[{"id":"s"}],"capabilities":{"streaming":true}}"#,
+            ),
+        ]));
+        let discovery = discover(&site, "a.example").await.unwrap();
+        assert_eq!(discovery.attempts.len(), 2);
+        assert!(discovery.attempts[0].failure.as_deref().unwrap().contains("not a card"));
+        let found = discovery.found.unwrap();
+        let entry = entry_of_card(&found.reading, &found.url, "a.example").unwrap();
+        assert_eq!(
+            entry.value(),
+            json!({ "name": "A", "url": "https://a.example/a2a", "skills": [{ "id": "s", "name": "", "description": "" }], "capabilities": { "streaming": true }, "transport": null })
+        );
+        let nothing = discover(&Site(HashMap::new()), "a.example").await.unwrap();
+        assert!(nothing.found.is_none() && nothing.attempts.len() == 3 && nothing.attempts[0].status == Some(404));
+    }
+
+    #[test]
+    fn an_entry_remembers_the_token_that_its_card_names() {
+        let token = "ccd:9dd9ca4d19e9393877d2c44b70f89acb/cis-2:Mf22soLh1NuZYFgBK8iSs";
+        let card = json!({ "name": "A", "concordium": { "tokenAddress": token } });
+        let reading = crate::card::convert::read(&card);
+        let entry = entry_of_card(&reading, "https://a.example/card.json", "https://a.example").unwrap();
+        let on_chain = entry.on_chain().unwrap().unwrap();
+        assert_eq!(
+            (on_chain.token.to_string().as_str(), on_chain.card_url.as_deref()),
+            (token, Some("https://a.example/card.json"))
+        );
+        assert_eq!(entry.url(), "https://a.example");
+    }
+}

@@ -1,0 +1,217 @@
+use serde_json::{json, Value};
+
+use crate::card::edit;
+use crate::identity::{AgentName, Badge, Caip19, Network};
+
+use super::{ListError, Transport};
+
+/// One agent of the list.
+///
+/// It keeps the text it was read from; changing a field changes that field and no other byte.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    name: String,
+    url: String,
+    json: String,
+}
+
+/// Where an agent stands on chain, as an entry remembers it under [`Entry::ON_CHAIN`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnChain {
+    /// The agent's token and its chain.
+    pub token: Caip19,
+    /// Where the card was that named it.
+    pub card_url: Option<String>,
+}
+
+impl Entry {
+    /// The key under which an entry remembers where its agent stands on chain.
+    pub const ON_CHAIN: &'static str = "x-cardproof";
+
+    /// An entry with a name and a URL, reached over HTTP.
+    ///
+    /// # Errors
+    /// [`ListError::Invalid`] when either is empty.
+    pub fn new(name: &str, url: &str) -> Result<Self, ListError> {
+        let text = |value: &str| Value::from(value).to_string();
+        Self::parse(&format!("{{\n  \"name\": {},\n  \"url\": {}\n}}", text(name), text(url)))
+    }
+
+    /// Reads an entry from JSON text.
+    ///
+    /// # Errors
+    /// [`ListError::Invalid`] when it is not an object with a `name` and a `url`.
+    pub fn parse(json: &str) -> Result<Self, ListError> {
+        let value: Value = serde_json::from_str(json).map_err(|error| ListError::Invalid(format!("it is not JSON: {error}")))?;
+        Self::of(json, &value)
+    }
+
+    /// The entry whose text is `json` and whose value is `value`.
+    pub(super) fn of(json: &str, value: &Value) -> Result<Self, ListError> {
+        let invalid = |why: &str| ListError::Invalid(why.to_owned());
+        let object = value.as_object().ok_or_else(|| invalid("it is not an object"))?;
+        let field = |key: &str| {
+            let text = object.get(key).ok_or_else(|| invalid(&format!("it has no {key}")))?;
+            let text = text.as_str().ok_or_else(|| invalid(&format!("its {key} is not a text")))?;
+            if text.trim().is_empty() {
+                Err(invalid(&format!("its {key} is empty")))
+            } else {
+                Ok(text.to_owned())
+            }
+        };
+        Ok(Self { name: field("name")?, url: field("url")?, json: json.to_owned() })
+    }
+
+    /// Its name, unique in the list.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is reached, or what is shown for it when another transport is used.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its JSON text.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// Its JSON value.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.json).unwrap_or_default()
+    }
+
+    /// The text of a field, when it has that field and it is a text.
+    pub fn text(&self, field: &str) -> Option<String> {
+        self.value().get(field)?.as_str().map(str::to_owned)
+    }
+
+    /// How it is reached when not over HTTP.
+    ///
+    /// # Errors
+    /// [`ListError::Invalid`] when the field has another form.
+    pub fn transport(&self) -> Result<Option<Transport>, ListError> {
+        Transport::from_value(self.value().get("transport").unwrap_or(&Value::Null))
+    }
+
+    /// Sets a field and leaves every other byte as it was.
+    ///
+    /// # Errors
+    /// [`ListError::Invalid`] when the field stands twice, or the entry would no longer be one.
+    pub fn set(&mut self, field: &str, value: &Value) -> Result<(), ListError> {
+        let pointer = format!("/{}", field.replace('~', "~0").replace('/', "~1"));
+        let changed = edit::set(self.json.as_bytes(), &pointer, &value.to_string())
+            .map_err(|error| ListError::Invalid(error.to_string()))?;
+        let json = String::from_utf8(changed).map_err(|_| ListError::Invalid("it is not UTF-8".into()))?;
+        *self = Self::parse(&json)?;
+        Ok(())
+    }
+
+    /// Where its agent stands on chain; `None` when it does not say.
+    ///
+    /// # Errors
+    /// [`ListError::Invalid`] when it says it in a way that cannot be read.
+    pub fn on_chain(&self) -> Result<Option<OnChain>, ListError> {
+        let value = self.value();
+        let Some(remembered) = value.get(Self::ON_CHAIN).filter(|value| !value.is_null()) else { return Ok(None) };
+        let text = |key: &str| remembered.get(key).and_then(Value::as_str);
+        let unreadable = |why: String| ListError::Invalid(format!("{} of the agent {} {why}", Self::ON_CHAIN, self.name));
+        let token = match (text("caip19"), text("badge"), text("network").and_then(Network::built_in)) {
+            (Some(caip19), _, _) => caip19.parse::<Caip19>().map_err(|error| unreadable(format!("has no CAIP-19: {error}")))?,
+            (None, Some(badge), Some(network)) => {
+                let badge: Badge = badge.parse().map_err(|error| unreadable(format!("has no badge: {error}")))?;
+                Caip19 { chain: network.caip2(), badge }
+            }
+            _ => return Err(unreadable("names no token: it needs caip19, or badge and network".into())),
+        };
+        Ok(Some(OnChain { token, card_url: text("card_url").map(str::to_owned) }))
+    }
+
+    /// Remembers where its agent stands on chain.
+    ///
+    /// # Errors
+    /// See [`Entry::set`].
+    pub fn set_on_chain(&mut self, on_chain: &OnChain) -> Result<(), ListError> {
+        let token = on_chain.token;
+        let network = ["mainnet", "testnet"].into_iter().filter_map(Network::built_in).find(|row| row.caip2() == token.chain);
+        let mut fields = json!({
+            "badge": token.badge.to_string(),
+            "caip19": token.to_string(),
+            "network": network.map(|network| network.name.into_owned()),
+        });
+        if let (Some(url), Some(object)) = (&on_chain.card_url, fields.as_object_mut()) {
+            object.insert("card_url".into(), url.as_str().into());
+        }
+        self.set(Self::ON_CHAIN, &fields)
+    }
+
+    /// The same agent under another name.
+    ///
+    /// # Errors
+    /// See [`Entry::set`].
+    pub fn renamed(mut self, name: &str) -> Result<Self, ListError> {
+        self.set("name", &Value::from(name))?;
+        Ok(self)
+    }
+
+    /// Whether another entry says the same, however it is written.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.json == other.json || self.value() == other.value()
+    }
+
+    pub(super) fn laid_out(mut self, layout: &crate::card::Layout, base: &str) -> Self {
+        self.json = layout.write(&self.json, base);
+        self
+    }
+}
+
+/// Reads how a user names a token, for [`Entry::set_on_chain`]: CAIP-19, or a badge or token id of `network`'s registry.
+impl OnChain {
+    /// The token that a name means on a network.
+    pub fn of_name(name: &AgentName, network: &Network) -> Self {
+        let token = match name {
+            AgentName::Caip19(token) => *token,
+            AgentName::Badge(badge) => Caip19 { chain: network.caip2(), badge: *badge },
+            AgentName::TokenId(token_id) => {
+                Caip19 { chain: network.caip2(), badge: Badge { contract: network.registry, token_id: *token_id } }
+            }
+        };
+        Self { token, card_url: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_set_and_the_rest_stays_as_it_was() {
+        let text = "{ \"x\": 1.50,\n  \"name\":\"a\", \"url\" : \"http://a\" }";
+        let entry = Entry::parse(text).unwrap().renamed("b").unwrap();
+        assert_eq!(entry.json(), text.replace("\"a\"", "\"b\""));
+        assert_eq!(entry.name(), "b");
+    }
+
+    #[test]
+    fn an_entry_without_name_or_url_is_none() {
+        for text in ["[]", "{}", r#"{"name":"a"}"#, r#"{"name":1,"url":"u"}"#, r#"{"name":" ","url":"u"}"#, "{"] {
+            assert!(Entry::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn where_an_agent_stands_on_chain_is_remembered() {
+        let mut entry = Entry::new("a", "http://a").unwrap();
+        assert_eq!(entry.on_chain().unwrap(), None);
+        let testnet = Network::built_in("testnet").unwrap();
+        let on_chain = OnChain::of_name(&"287".parse().unwrap(), &testnet);
+        entry.set_on_chain(&on_chain).unwrap();
+        assert_eq!(entry.on_chain().unwrap(), Some(on_chain.clone()));
+        assert_eq!(entry.value()["x-cardproof"]["network"], "testnet");
+        entry.set(Entry::ON_CHAIN, &json!({ "badge": on_chain.token.badge.to_string(), "network": "testnet" })).unwrap();
+        assert_eq!(entry.on_chain().unwrap(), Some(on_chain));
+        entry.set(Entry::ON_CHAIN, &json!({ "badge": "nonsense" })).unwrap();
+        assert!(entry.on_chain().is_err());
+    }
+}

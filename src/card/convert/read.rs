@@ -1,0 +1,189 @@
+use serde_json::Value;
+
+use crate::card::build::{Aspect, Capabilities, Extension, Interface, Price, Profile, Provider, Service, Skill, Verification};
+use crate::card::document::push_segment;
+use crate::card::Dialect;
+
+use super::identity;
+use super::reader::Reader;
+use super::Reading;
+
+/// Reads what a card of any dialect says. Whatever is not understood is named in [`Reading::unread`].
+pub fn read(card: &Value) -> Reading {
+    let mut reader = Reader::new(card);
+    let mut profile = basics(&mut reader);
+    endpoints(&mut reader, &mut profile);
+    profile.capabilities = capabilities(&mut reader);
+    profile.input_modes = reader.texts(Aspect::Modes, "/defaultInputModes");
+    profile.output_modes = reader.texts(Aspect::Modes, "/defaultOutputModes");
+    profile.skills = (0..reader.len("/skills")).filter_map(|n| skill(&mut reader, &format!("/skills/{n}"))).collect();
+    services(&mut reader, &mut profile);
+    society(&mut reader, &mut profile);
+    let identity = identity::of(&mut reader, &mut profile);
+    extensions(&mut reader, &mut profile);
+    for marker in ["/type", "/protocol", "/preferredTransport", "/authentication/schemes", "/authentication/apiKey"] {
+        reader.mark(marker);
+    }
+    let (understood, unread) = reader.finish();
+    Reading { profile, identity, understood, unread }
+}
+
+/// Whether the card is of the older Concordium dialect, where `url` is the place of the card itself.
+pub(super) fn is_legacy(reader: &Reader<'_>) -> bool {
+    ["/concordium/chain_id", "/concordium/token_address", "/concordium/cis8004_contract"]
+        .iter()
+        .any(|pointer| reader.peek(pointer).is_some())
+}
+
+fn basics(reader: &mut Reader<'_>) -> Profile {
+    let image = reader.text(Aspect::Image, "/image").or_else(|| reader.text(Aspect::Image, "/iconUrl"));
+    let provider = reader
+        .text(Aspect::Provider, "/provider/organization")
+        .map(|organization| Provider { organization, url: reader.text(Aspect::Provider, "/provider/url") });
+    Profile {
+        name: reader.text(Aspect::Name, "/name").unwrap_or_default(),
+        description: reader.text(Aspect::Description, "/description").unwrap_or_default(),
+        version: reader.text(Aspect::Version, "/version"),
+        documentation_url: reader.text(Aspect::DocumentationUrl, "/documentationUrl"),
+        x402_support: reader.flag(Aspect::X402Support, "/x402Support"),
+        active: reader.flag(Aspect::Active, "/active"),
+        supported_trust: reader.texts(Aspect::SupportedTrust, "/supportedTrust"),
+        image,
+        provider,
+        ..Profile::default()
+    }
+}
+
+fn endpoints(reader: &mut Reader<'_>, profile: &mut Profile) {
+    let which = |n: usize| if n == 0 { Aspect::Interfaces } else { Aspect::FurtherInterfaces };
+    for n in 0..reader.len("/supportedInterfaces") {
+        let at = format!("/supportedInterfaces/{n}");
+        if let Some(url) = reader.text(which(n), &format!("{at}/url")) {
+            let mut interface = Interface::http_json(url);
+            if let Some(binding) = reader.text(which(n), &format!("{at}/protocolBinding")) {
+                interface.binding = binding;
+            }
+            if let Some(version) = reader.text(which(n), &format!("{at}/protocolVersion")) {
+                interface.version = version;
+            }
+            profile.interfaces.push(interface);
+        }
+    }
+    if is_legacy(reader) {
+        profile.card_url = reader.text(Aspect::CardUrl, "/url");
+        return;
+    }
+    let first = profile.interfaces.len();
+    if let Some(url) = reader.text(which(first), "/url") {
+        // Before A2A 1.0 the transport is JSON-RPC unless the card says otherwise.
+        let binding = reader.peek_text("/preferredTransport").unwrap_or("JSONRPC").to_owned();
+        let version = reader.peek_text("/protocolVersion").unwrap_or("0.3.0").to_owned();
+        reader.mark("/protocolVersion");
+        if profile.interfaces.iter().all(|known| known.url != url) {
+            profile.interfaces.push(Interface { url, binding, version: version.clone() });
+        }
+        for n in 0..reader.len("/additionalInterfaces") {
+            let at = format!("/additionalInterfaces/{n}");
+            let Some(url) = reader.text(Aspect::FurtherInterfaces, &format!("{at}/url")) else { continue };
+            let binding = reader.text(Aspect::FurtherInterfaces, &format!("{at}/transport")).unwrap_or_else(|| "JSONRPC".into());
+            // Cards of A2A 0.3 repeat the main URL in this list.
+            if profile.interfaces.iter().all(|known| known.url != url || known.binding != binding) {
+                profile.interfaces.push(Interface { url, binding, version: version.clone() });
+            }
+        }
+    }
+}
+
+fn capabilities(reader: &mut Reader<'_>) -> Capabilities {
+    Capabilities {
+        streaming: reader.flag(Aspect::Capabilities, "/capabilities/streaming"),
+        push_notifications: reader.flag(Aspect::Capabilities, "/capabilities/pushNotifications"),
+        state_transition_history: reader.flag(Aspect::StateTransitionHistory, "/capabilities/stateTransitionHistory"),
+    }
+}
+
+fn skill(reader: &mut Reader<'_>, at: &str) -> Option<Skill> {
+    let id = reader.text(Aspect::Skills, &format!("{at}/id"))?;
+    Some(Skill {
+        name: reader.text(Aspect::Skills, &format!("{at}/name")).unwrap_or_default(),
+        description: reader.text(Aspect::Skills, &format!("{at}/description")).unwrap_or_default(),
+        tags: reader.texts(Aspect::Skills, &format!("{at}/tags")),
+        examples: reader.texts(Aspect::SkillDetails, &format!("{at}/examples")),
+        input_modes: reader.texts(Aspect::SkillModes, &format!("{at}/inputModes")),
+        output_modes: reader.texts(Aspect::SkillModes, &format!("{at}/outputModes")),
+        price: price(reader, &format!("{at}/pricing")),
+        id,
+    })
+}
+
+/// The price of a skill, in the words of either network that prices skills.
+fn price(reader: &mut Reader<'_>, at: &str) -> Option<Price> {
+    reader.peek(at)?;
+    if reader.peek(&format!("{at}/price_ut")).is_some() || reader.peek(&format!("{at}/model")).is_some() {
+        reader.mark(&format!("{at}/model"));
+        // A price may be a number or a text; `variable` is no amount.
+        let amount = match reader.peek(&format!("{at}/price_ut")) {
+            Some(Value::Number(number)) => Some(number.to_string()),
+            Some(Value::String(text)) if text != "variable" => Some(text.clone()),
+            _ => None,
+        };
+        reader.understand(Some(Aspect::Prices), format!("{at}/price_ut"));
+        let per_usage = amount.is_none();
+        return Some(Price { amount, currency: "UT".into(), per_usage });
+    }
+    let per_usage = reader.flag(Aspect::Prices, &format!("{at}/per_usage"));
+    let amount = reader.text(Aspect::Prices, &format!("{at}/amount_usd"));
+    if per_usage.is_none() && amount.is_none() {
+        return None;
+    }
+    Some(Price { amount, currency: "USD".into(), per_usage: per_usage.unwrap_or(false) })
+}
+
+fn services(reader: &mut Reader<'_>, profile: &mut Profile) {
+    for n in 0..reader.len("/services") {
+        let at = format!("/services/{n}");
+        let Some(name) = reader.text(Aspect::Services, &format!("{at}/name")) else { continue };
+        let endpoint = reader.text(Aspect::Services, &format!("{at}/endpoint"));
+        let version = reader.text(Aspect::ServiceVersions, &format!("{at}/version"));
+        profile.services.push(Service { name, endpoint, version });
+    }
+    let named = reader.peek("/concordium/services").and_then(Value::as_object);
+    for (name, endpoint) in named.into_iter().flatten() {
+        let Some(endpoint) = endpoint.as_str() else { continue };
+        let mut at = "/concordium/services".to_owned();
+        push_segment(&mut at, name);
+        reader.understand(Some(Aspect::Services), at);
+        profile.services.push(Service { name: name.clone(), endpoint: Some(endpoint.to_owned()), version: None });
+    }
+}
+
+fn society(reader: &mut Reader<'_>, profile: &mut Profile) {
+    profile.visibility = reader.text(Aspect::Visibility, "/metadata/visibility");
+    profile.display_name = reader.text(Aspect::DisplayName, "/metadata/display/display_name");
+    profile.tagline = reader.text(Aspect::Tagline, "/metadata/display/tagline");
+    profile.wallet = reader.text(Aspect::Wallet, "/metadata/crypto_wallet/address");
+    if profile.image.is_none() {
+        profile.image = reader.text(Aspect::Image, "/metadata/display/avatar_url");
+    }
+}
+
+/// The extensions of A2A beside the badge, which [`identity::of`] reads.
+fn extensions(reader: &mut Reader<'_>, profile: &mut Profile) {
+    for n in 0..reader.len("/capabilities/extensions") {
+        let at = format!("/capabilities/extensions/{n}");
+        if reader.peek_text(&format!("{at}/uri")) == Some(Dialect::BADGE_V1_URI) {
+            continue;
+        }
+        if let Some(extension) = reader.peek(&at) {
+            profile.extensions.push(Extension(extension.clone()));
+            reader.understand(Some(Aspect::Extensions), at);
+        }
+    }
+}
+
+/// Where a reader may have the badge checked, at the place where a dialect says it.
+pub(super) fn verification(reader: &mut Reader<'_>, at: &str) -> Option<Verification> {
+    reader.peek(at)?;
+    let mut field = |name: &str| reader.text(Aspect::Verification, &format!("{at}/{name}"));
+    Some(Verification { service: field("service"), verify_url: field("verifyUrl"), mcp: field("mcp"), docs: field("docs") })
+}

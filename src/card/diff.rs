@@ -1,0 +1,296 @@
+//! What differs between two documents: in what they say, or only in how they are written.
+
+use std::collections::HashMap;
+
+use super::document::{push_segment, Kind, Node};
+use super::Document;
+
+/// What differs between two documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// Whether every byte is the same.
+    pub identical: bool,
+    /// What they say differently, in the order of the first document, added values behind their neighbours.
+    pub changes: Vec<Change>,
+    /// How else their bytes differ. Not told when they say different things, because the one hides the other.
+    pub formatting: Vec<Formatting>,
+}
+
+impl Diff {
+    /// Whether they say the same and are only written differently. Their hashes differ all the same.
+    pub fn is_formatting_only(&self) -> bool {
+        !self.identical && self.changes.is_empty()
+    }
+}
+
+/// One value that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where, as a JSON pointer: into the second document for an added value, into the first one otherwise.
+    pub pointer: String,
+    /// The JSON text in the first document; `None` when the value was added.
+    pub before: Option<String>,
+    /// The JSON text in the second document; `None` when the value was removed.
+    pub after: Option<String>,
+}
+
+impl Change {
+    /// `added`, `removed` or `changed`.
+    pub fn kind(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            _ => "changed",
+        }
+    }
+}
+
+/// A way in which two texts of the same document differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Formatting {
+    /// One starts with a byte order mark.
+    ByteOrderMark,
+    /// One ends with a line feed that the other lacks.
+    FinalNewline,
+    /// Their lines end differently.
+    LineEndings,
+    /// Their keys stand in another order.
+    KeyOrder,
+    /// Their spaces, escapes or ways to write a number differ.
+    Writing,
+}
+
+impl Formatting {
+    /// Its name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ByteOrderMark => "byte_order_mark",
+            Self::FinalNewline => "final_newline",
+            Self::LineEndings => "line_endings",
+            Self::KeyOrder => "key_order",
+            Self::Writing => "writing",
+        }
+    }
+
+    /// What it means, as part of a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::ByteOrderMark => "a byte order mark in front",
+            Self::FinalNewline => "a final newline",
+            Self::LineEndings => "line endings",
+            Self::KeyOrder => "the order of keys",
+            Self::Writing => "spaces, escapes or the way numbers are written",
+        }
+    }
+}
+
+/// Compares two documents.
+///
+/// Objects are compared by key, arrays by position after what is equal at both ends. A document that is not JSON says nothing,
+/// which is one change at its root.
+pub fn diff(a: &Document<'_>, b: &Document<'_>) -> Diff {
+    let identical = a.bytes() == b.bytes();
+    let mut walk = Walk { a, b, changes: Vec::new(), key_order: false };
+    match (a.root(), b.root()) {
+        _ if identical => {}
+        (Some(first), Some(second)) => walk.compare(String::new(), first, second),
+        (first, second) => walk.push(String::new(), first, second),
+    }
+    let formatting =
+        if walk.changes.is_empty() && !identical { formatting(a.bytes(), b.bytes(), walk.key_order) } else { Vec::new() };
+    Diff { identical, changes: walk.changes, formatting }
+}
+
+struct Walk<'d> {
+    a: &'d Document<'d>,
+    b: &'d Document<'d>,
+    changes: Vec<Change>,
+    key_order: bool,
+}
+
+impl Walk<'_> {
+    fn push(&mut self, pointer: String, before: Option<&Node<'_>>, after: Option<&Node<'_>>) {
+        let text = |document: &Document<'_>, node: Option<&Node<'_>>| {
+            node.map(|node| String::from_utf8_lossy(document.bytes().get(node.span.clone()).unwrap_or_default()).into_owned())
+        };
+        let change = Change { pointer, before: text(self.a, before), after: text(self.b, after) };
+        self.changes.push(change);
+    }
+
+    fn compare(&mut self, pointer: String, a: &Node<'_>, b: &Node<'_>) {
+        match (&a.kind, &b.kind) {
+            (Kind::Object(_), Kind::Object(_)) => self.objects(&pointer, a, b),
+            (Kind::Array(first), Kind::Array(second)) => self.arrays(&pointer, first, second),
+            _ if same(a, b) => {}
+            _ => self.push(pointer, Some(a), Some(b)),
+        }
+    }
+
+    fn objects(&mut self, pointer: &str, a: &Node<'_>, b: &Node<'_>) {
+        let (first, second) = (members(a), members(b));
+        let places: HashMap<&str, usize> = second.iter().enumerate().map(|(n, (key, _))| (*key, n)).collect();
+        let known: HashMap<&str, usize> = first.iter().enumerate().map(|(n, (key, _))| (*key, n)).collect();
+        let mut highest = None;
+        for (key, value) in &first {
+            let mut at = pointer.to_owned();
+            push_segment(&mut at, key);
+            match places.get(key).and_then(|n| Some((*n, second.get(*n)?.1))) {
+                Some((n, other)) => {
+                    self.key_order |= highest.is_some_and(|highest| n < highest);
+                    highest = highest.max(Some(n));
+                    self.compare(at, value, other);
+                }
+                None => self.push(at, Some(value), None),
+            }
+        }
+        for (key, value) in second.iter().filter(|(key, _)| !known.contains_key(key)) {
+            let mut at = pointer.to_owned();
+            push_segment(&mut at, key);
+            self.push(at, None, Some(value));
+        }
+    }
+
+    fn arrays(&mut self, pointer: &str, a: &[Node<'_>], b: &[Node<'_>]) {
+        let front = a.iter().zip(b).take_while(|(a, b)| same(a, b)).count();
+        let (rest_a, rest_b) = (a.get(front..).unwrap_or_default(), b.get(front..).unwrap_or_default());
+        let back = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| same(a, b)).count();
+        // Equal items may still have their keys in another order, which only a closer look tells.
+        let ends = a.iter().zip(b).take(front).chain(a.iter().rev().zip(b.iter().rev()).take(back));
+        for (first, second) in ends {
+            self.compare(String::new(), first, second);
+        }
+        let middle_a = rest_a.get(..rest_a.len() - back).unwrap_or_default();
+        let middle_b = rest_b.get(..rest_b.len() - back).unwrap_or_default();
+        for n in 0..middle_a.len().max(middle_b.len()) {
+            let at = format!("{pointer}/{}", front + n);
+            match (middle_a.get(n), middle_b.get(n)) {
+                (Some(first), Some(second)) => self.compare(at, first, second),
+                (first, second) => self.push(at, first, second),
+            }
+        }
+    }
+}
+
+/// The members of an object; of a key that stands twice, the last value at the first place.
+fn members<'a>(node: &'a Node<'_>) -> Vec<(&'a str, &'a Node<'a>)> {
+    let mut members: Vec<(&str, &Node<'_>)> = Vec::new();
+    let mut places = HashMap::new();
+    for member in node.as_object().unwrap_or_default() {
+        match places.get(&*member.key).and_then(|n: &usize| members.get_mut(*n)) {
+            Some(known) => known.1 = &member.value,
+            None => {
+                places.insert(&*member.key, members.len());
+                members.push((&member.key, &member.value));
+            }
+        }
+    }
+    members
+}
+
+/// Whether two values say the same.
+fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
+    match (&a.kind, &b.kind) {
+        (Kind::Number(a), Kind::Number(b)) => same_number(a, b),
+        (Kind::Array(a), Kind::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Kind::Object(_), Kind::Object(_)) => {
+            let (first, second) = (members(a), members(b));
+            let second_by_key: HashMap<&str, &Node<'_>> = second.iter().copied().collect();
+            first.len() == second.len()
+                && first.iter().all(|(key, value)| second_by_key.get(key).is_some_and(|other| same(value, other)))
+        }
+        (Kind::String(a), Kind::String(b)) => a == b,
+        (Kind::Bool(a), Kind::Bool(b)) => a == b,
+        (Kind::Null, Kind::Null) => true,
+        _ => false,
+    }
+}
+
+/// `1`, `1.0` and `1e0` are one number; integers are compared exactly, because a double cannot hold them all.
+fn same_number(a: &str, b: &str) -> bool {
+    match (a.parse::<i128>(), b.parse::<i128>()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b && a.is_finite()),
+    }
+}
+
+/// How two texts that say the same differ.
+fn formatting(a: &[u8], b: &[u8], key_order: bool) -> Vec<Formatting> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let mut found = Vec::new();
+    let (mut a, mut b) = (a.to_vec(), b.to_vec());
+    let mut levelled = |what: Formatting, level: &dyn Fn(&[u8]) -> Vec<u8>, a: &mut Vec<u8>, b: &mut Vec<u8>| {
+        let (level_a, level_b) = (level(a), level(b));
+        if (level_a == *a) != (level_b == *b) {
+            found.push(what);
+        }
+        (*a, *b) = (level_a, level_b);
+    };
+    levelled(Formatting::ByteOrderMark, &|text| text.strip_prefix(MARK).unwrap_or(text).to_vec(), &mut a, &mut b);
+    levelled(Formatting::LineEndings, &|text| String::from_utf8_lossy(text).replace("\r\n", "\n").into_bytes(), &mut a, &mut b);
+    levelled(Formatting::FinalNewline, &|text| text.strip_suffix(b"\n").unwrap_or(text).to_vec(), &mut a, &mut b);
+    if key_order {
+        found.push(Formatting::KeyOrder);
+    } else if a != b {
+        found.push(Formatting::Writing);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(a: &str, b: &str) -> Diff {
+        diff(&Document::parse(a.as_bytes()), &Document::parse(b.as_bytes()))
+    }
+
+    fn changes(a: &str, b: &str) -> Vec<(String, &'static str)> {
+        of(a, b).changes.iter().map(|change| (change.pointer.clone(), change.kind())).collect()
+    }
+
+    #[test]
+    fn the_same_bytes_are_identical() {
+        let diff = of("{\"a\":1}", "{\"a\":1}");
+        assert!(diff.identical && !diff.is_formatting_only());
+    }
+
+    #[test]
+    fn only_what_is_said_differently_is_a_change() {
+        assert_eq!(
+            changes(r#"{"a":1,"b":{"c":[1,2]}}"#, r#"{"a":2,"b":{"c":[1]},"d":null}"#),
+            [("/a".into(), "changed"), ("/b/c/1".into(), "removed"), ("/d".into(), "added"),]
+        );
+        let change = of(r#"{"a": {"x": 1.50}}"#, r#"{"a": [ ]}"#).changes.remove(0);
+        assert_eq!((change.before.as_deref(), change.after.as_deref()), (Some("{\"x\": 1.50}"), Some("[ ]")));
+        assert_eq!(changes("{", "{}"), [(String::new(), "added")]);
+    }
+
+    #[test]
+    fn an_item_inserted_in_an_array_is_one_change() {
+        assert_eq!(changes(r#"[{"id":"a"},{"id":"b"}]"#, r#"[{"id":"new"},{"id":"a"},{"id":"b"}]"#), [("/0".into(), "added")]);
+        assert_eq!(changes("[1,2,3]", "[1,3]"), [("/1".into(), "removed")]);
+        assert_eq!(changes("[1,1]", "[1,1,1]"), [("/2".into(), "added")]);
+    }
+
+    #[test]
+    fn what_is_only_written_differently_is_named() {
+        for (a, b, expected) in [
+            ("{\"a\":1}", "{\"a\":1}\n", vec![Formatting::FinalNewline]),
+            ("{\n\"a\":1}", "{\r\n\"a\":1}", vec![Formatting::LineEndings]),
+            ("\u{feff}{}", "{}", vec![Formatting::ByteOrderMark]),
+            ("{\"a\":1,\"b\":2}", "{\"b\":2,\"a\":1}", vec![Formatting::KeyOrder]),
+            ("[{\"a\":1,\"b\":2}]", "[{\"b\":2,\"a\":1}]", vec![Formatting::KeyOrder]),
+            ("{\"a\":1.0,\"b\":\"\\u00e9\"}", "{\"a\": 1, \"b\": \"é\"}\n", vec![Formatting::FinalNewline, Formatting::Writing]),
+        ] {
+            let diff = of(a, b);
+            assert!(diff.is_formatting_only(), "{a} {b}: {:?}", diff.changes);
+            assert_eq!(diff.formatting, expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn large_integers_are_told_apart() {
+        assert_eq!(changes("[9007199254740993]", "[9007199254740992]"), [("/0".into(), "changed")]);
+        assert!(changes("[1e2, 100]", "[100.0, 1.0e2]").is_empty());
+    }
+}

@@ -1,0 +1,216 @@
+//! Fetching over TLS and HTTP/2: every certificate failure with its own sentence, and streams that end the wrong way.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cardproof::digest::Sha256Digest;
+use cardproof::fetch::{CardFetcher, FailureKind, FetchFailure, FetchSettings, Fetched, Fetcher, Origin};
+use futures_util::StreamExt;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::ServerConfig;
+use support::authority::{self_signed, Authority};
+use support::card_host::{loopback, Act, Answer, CardHost};
+use support::names::Names;
+
+const CARD: &[u8] = br#"{"name":"a card"}"#;
+const NAMES: &[&str] = &["cards.example"];
+
+fn fetcher(trusted: Option<&Path>) -> Fetcher {
+    let extra_roots = trusted.map(Path::to_owned).into_iter().collect();
+    let settings = FetchSettings { allow_http: false, extra_roots, ..loopback() };
+    Fetcher::with_resolver(settings, Names::new(&[("cards.example", "127.0.0.1")])).unwrap()
+}
+
+async fn fetch(tls: Arc<ServerConfig>, trusted: Option<&Path>) -> Result<Fetched, FetchFailure> {
+    fetch_answer(tls, trusted, Answer::ok(CARD)).await
+}
+
+async fn fetch_answer(tls: Arc<ServerConfig>, trusted: Option<&Path>, answer: Answer) -> Result<Fetched, FetchFailure> {
+    let host = CardHost::https(tls, move |_| answer.clone()).await;
+    fetcher(trusted).fetch(&host.url_at("cards.example", "/card.json"), Origin::Untrusted).await
+}
+
+#[tokio::test]
+async fn an_authority_of_the_user_is_trusted() {
+    let authority = Authority::new("test authority");
+    for tls in [authority.server(NAMES), authority.server_with_root(NAMES), authority.below_intermediate(NAMES, true)] {
+        let card = fetch(tls, Some(authority.pem_file())).await.unwrap();
+        assert_eq!((card.body.sha256, card.length_verified), (Sha256Digest::of(CARD), true));
+    }
+}
+
+#[tokio::test]
+async fn c_48_each_wrong_certificate_has_its_own_sentence() {
+    let authority = Authority::new("test authority");
+    let other = Authority::new("another authority");
+    let trusted = Some(authority.pem_file());
+    let cases = [
+        ("expired", authority.expired(NAMES), trusted, "its certificate expired on Wed, 01 Jan 2020 00:00:00 GMT"),
+        ("not yet valid", authority.not_yet_valid(NAMES), trusted, "its certificate is not valid before Fri, 01 Jan 2500"),
+        ("wrong host", authority.server(&["other.example"]), trusted, "its certificate is for another host"),
+        ("self-signed", self_signed(NAMES, false), trusted, "its certificate is self-signed"),
+        ("missing intermediate", authority.below_intermediate(NAMES, false), trusted, "does not send the intermediate"),
+        ("private authority", other.server_with_root(NAMES), trusted, "comes from a private authority"),
+        ("unknown authority", other.below_intermediate(NAMES, true), trusted, "comes from an unknown authority"),
+    ];
+    let mut sentences = HashSet::new();
+    for (what, tls, trusted, sentence) in cases {
+        let failure = fetch(tls, trusted).await.unwrap_err();
+        assert_eq!((failure.kind, failure.retryable), (FailureKind::TlsFailure, false), "{what}: {failure}");
+        assert!(failure.message.contains(sentence) && failure.message.contains("cards.example"), "{what}: {failure}");
+        for debris in ["Some(", "\"", "UnknownIssuer", "Other(", "{"] {
+            assert!(!failure.message.contains(debris), "{failure}");
+        }
+        sentences.insert(failure.message);
+    }
+    assert_eq!(sentences.len(), 7);
+}
+
+#[tokio::test]
+async fn c_48_a_self_signed_certificate_is_named_so_though_it_is_marked_as_an_authority() {
+    let failure = fetch(self_signed(NAMES, true), None).await.unwrap_err();
+    assert!(failure.message.contains("its certificate is self-signed"), "{failure}");
+}
+
+#[tokio::test]
+async fn c_48_no_certificate_failure_is_tried_again() {
+    let authority = Authority::new("test authority");
+    let host = CardHost::https(authority.expired(NAMES), |_| Answer::ok(CARD)).await;
+    let settings = FetchSettings { retries: 3, extra_roots: vec![authority.pem_file().to_owned()], ..loopback() };
+    let fetcher = Fetcher::with_resolver(settings, Names::new(&[("cards.example", "127.0.0.1")])).unwrap();
+    fetcher.fetch(&host.url_at("cards.example", "/"), Origin::Untrusted).await.unwrap_err();
+    assert_eq!(host.connections(), 1);
+}
+
+#[test]
+fn c_50_an_empty_system_store_is_named_in_the_sentence() {
+    if std::env::var_os("CARDPROOF_TEST_EMPTY_STORE").is_none() {
+        // The store is read from the environment, which belongs to the whole process: a process of its own has none.
+        let empty = tempfile::tempdir().unwrap();
+        let file = empty.path().join("none.pem");
+        std::fs::write(&file, "").unwrap();
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "c_50_an_empty_system_store_is_named_in_the_sentence"]);
+        child.env("CARDPROOF_TEST_EMPTY_STORE", "1").env("SSL_CERT_FILE", &file).env("SSL_CERT_DIR", empty.path());
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let host = CardHost::https(self_signed(NAMES, false), |_| Answer::ok(CARD)).await;
+        let settings = FetchSettings { native_roots: true, ..loopback() };
+        let fetcher = Fetcher::with_resolver(settings, Names::new(&[("cards.example", "127.0.0.1")])).unwrap();
+        assert_eq!(fetcher.trusted_roots(), 0);
+        let failure = fetcher.fetch(&host.url_at("cards.example", "/"), Origin::Untrusted).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::TlsFailure);
+        assert!(failure.message.contains("the system's certificate store is empty"), "{failure}");
+    });
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_without_close_notify_is_truncated() {
+    let authority = Authority::new("test authority");
+    let trusted = Some(authority.pem_file());
+    let open_end = || Answer::head(200, &[]).write(CARD);
+    let cut = fetch_answer(authority.server(NAMES), trusted, open_end().then(Act::Abort)).await.unwrap_err();
+    assert_eq!((cut.kind, cut.retryable), (FailureKind::Truncated, true), "{cut}");
+    let whole = fetch_answer(authority.server(NAMES), trusted, open_end().then(Act::Close)).await.unwrap();
+    assert_eq!((whole.body.sha256, whole.length_verified), (Sha256Digest::of(CARD), true));
+}
+
+#[tokio::test]
+async fn a_known_length_needs_no_close_notify() {
+    let authority = Authority::new("test authority");
+    let card = fetch_answer(authority.server(NAMES), Some(authority.pem_file()), Answer::ok(CARD).then(Act::Abort)).await;
+    assert_eq!(card.unwrap().body.sha256, Sha256Digest::of(CARD));
+}
+
+#[tokio::test]
+async fn a_redirect_from_https_to_http_is_refused_though_http_is_allowed() {
+    let authority = Authority::new("test authority");
+    let plain = CardHost::http(|_| Answer::ok(CARD)).await;
+    let target = plain.url("/");
+    let host = CardHost::https(authority.server(NAMES), move |_| Answer::redirect(301, &target)).await;
+    let settings = FetchSettings { extra_roots: vec![authority.pem_file().to_owned()], ..loopback() };
+    let fetcher = Fetcher::with_resolver(settings, Names::new(&[("cards.example", "127.0.0.1")])).unwrap();
+    let failure = fetcher.fetch(&host.url_at("cards.example", "/"), Origin::Untrusted).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::RedirectDowngrade);
+    assert_eq!(plain.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_in_the_handshake_is_a_tls_failure() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+    let failure = fetcher(None).fetch(&format!("https://cards.example:{port}/"), Origin::Untrusted).await.unwrap_err();
+    assert_eq!((failure.kind, failure.retryable), (FailureKind::TlsFailure, true), "{failure}");
+}
+
+/// What an HTTP/2 server sends: pieces of a body, and then its end or a reset.
+async fn over_http2(
+    length: Option<usize>,
+    pieces: &'static [&'static [u8]],
+    reset: Option<Duration>,
+) -> Result<Fetched, FetchFailure> {
+    let authority = Authority::new("test authority");
+    let mut tls = ServerConfig::clone(&authority.server(NAMES));
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let server = tokio::spawn(async move {
+        let (socket, _) = listener.accept().await.unwrap();
+        let stream = acceptor.accept(socket).await.unwrap();
+        let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| async move {
+            assert_eq!(request.version(), hyper::Version::HTTP_2);
+            let frames: Vec<Result<Frame<Bytes>, std::io::Error>> =
+                pieces.iter().map(|piece| Ok(Frame::data(Bytes::from_static(piece)))).collect();
+            let after = futures_util::stream::once(async move {
+                tokio::time::sleep(reset.unwrap_or_default()).await;
+                reset.map(|_| Err(std::io::Error::other("reset")))
+            });
+            let frames = futures_util::stream::iter(frames).chain(after.filter_map(std::future::ready));
+            let body = StreamBody::new(Box::pin(frames));
+            let mut answer = hyper::Response::builder();
+            if let Some(length) = length {
+                answer = answer.header("content-length", length);
+            }
+            Ok::<_, Infallible>(answer.body(body).unwrap())
+        });
+        let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+        let _ = server.serve_connection(TokioIo::new(stream), service).await;
+    });
+    let settings =
+        FetchSettings { deadline: Duration::from_secs(5), extra_roots: vec![authority.pem_file().to_owned()], ..loopback() };
+    let fetcher = Fetcher::with_resolver(settings, Names::new(&[("cards.example", "127.0.0.1")])).unwrap();
+    let outcome = fetcher.fetch(&format!("https://cards.example:{port}/"), Origin::Untrusted).await;
+    server.abort();
+    outcome
+}
+
+#[tokio::test]
+async fn http2_brings_a_card() {
+    let card = over_http2(None, &[b"{\"name\":", b"\"a card\"}"], None).await.unwrap();
+    assert_eq!((card.body.sha256, card.length_verified), (Sha256Digest::of(CARD), true));
+}
+
+#[tokio::test]
+async fn an_http2_reset_or_a_length_that_is_not_reached_is_no_card() {
+    for pause in [Duration::ZERO, Duration::from_millis(100)] {
+        let reset = over_http2(None, &[b"{\"name\":"], Some(pause)).await.unwrap_err();
+        assert_eq!((reset.kind, reset.retryable), (FailureKind::Truncated, true), "{reset}");
+    }
+    let short = over_http2(Some(99), &[CARD], None).await.unwrap_err();
+    assert_eq!((short.kind, short.retryable), (FailureKind::Truncated, true), "{short}");
+}
