@@ -1,5 +1,7 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
+mod agents;
+mod card;
 mod completions;
 mod config;
 mod connect;
@@ -39,6 +41,8 @@ enum Command {
     Show(show::Args),
     Hash(hash::Args),
     Token(token::Args),
+    Card(Box<card::Args>),
+    Agents(agents::Args),
     Devnet(devnet::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -66,6 +70,8 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Card(args) => card::run(&args, shell, output),
+        Command::Agents(args) => agents::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),

@@ -4,7 +4,7 @@
 //! on its way out, so that no escape sequence, direction override or invisible character reaches a terminal.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -62,6 +62,22 @@ impl Shell {
         self.verbose
     }
 
+    /// Whether there is somebody to ask: both where questions appear and where answers come from are a terminal.
+    pub(crate) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks a question on stderr and reads one line of answer, without the space around it.
+    pub(crate) fn ask(&self, question: &str) -> Result<String, CliError> {
+        write_err(&format!("{} ", escape(question)));
+        let mut answer = String::new();
+        match io::stdin().lock().read_line(&mut answer) {
+            Ok(0) => Err(CliError::usage("the questions were not answered, so nothing was done")),
+            Ok(_) => Ok(answer.trim().to_owned()),
+            Err(error) => Err(CliError::usage(format!("the answer cannot be read: {error}"))),
+        }
+    }
+
     /// Writes one line of the result for people, piece by piece.
     pub(crate) fn styled(&self, pieces: &[(Style, &str)]) {
         let mut line = String::new();
@@ -83,6 +99,16 @@ impl Shell {
     /// Writes a text of our own, line breaks included, to stdout: a manual page, a completion script.
     pub(crate) fn raw(&self, text: &[u8]) {
         write_out(text);
+    }
+
+    /// Writes bytes that a stranger may have written to stdout: as they are into a pipe or a file, escaped on a terminal.
+    pub(crate) fn bytes(&self, bytes: &[u8]) {
+        if io::stdout().is_terminal() {
+            let text = String::from_utf8_lossy(bytes);
+            text.split_inclusive('\n').for_each(|line| self.line(line.trim_end_matches(['\r', '\n'])));
+        } else {
+            write_out(bytes);
+        }
     }
 
     /// Writes one JSON document to stdout, indented.
