@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use cardproof::agent_list::{Entry, ListError, ListFile, OnChain, Transport, TransportKind};
 use cardproof::identity::AgentName;
-use serde_json::Value;
 
 use super::change::{self, ChangeDocument, ConflictOptions};
 use super::failed;
@@ -57,15 +56,12 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
 fn entry(args: &Args) -> Result<Entry, ListError> {
     let mut entry = Entry::new(&args.name, &args.url)?;
     if let Some(description) = &args.description {
-        entry.set("description", &Value::from(description.as_str()))?;
+        entry.set("description", description)?;
     }
     if let Some(version) = &args.agent_version {
-        entry.set("version", &Value::from(version.as_str()))?;
+        entry.set("version", version)?;
     }
-    let transport = match args.transport {
-        Some(kind) => Transport::new(kind, settings(&args.transport_config)?)?.to_value(),
-        None => Value::Null,
-    };
+    let transport = args.transport.map(|kind| Transport::new(kind, settings(&args.transport_config)?)).transpose()?;
     entry.set("transport", &transport)?;
     Ok(entry)
 }

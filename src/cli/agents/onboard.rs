@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use cardproof::agent_list::{Entry, ListError, ListFile, Transport, TransportKind};
-use serde_json::Value;
 
 use super::change::{self, ChangeDocument, ConflictOptions};
 use crate::cli::exit::{CliError, Exit};
@@ -42,7 +41,7 @@ fn converse(ask: Ask<'_>, problem: &mut dyn FnMut(&str)) -> Result<Entry, CliErr
     {
         let answer = ask(question)?;
         if !answer.is_empty() {
-            entry.set(field, &Value::from(answer)).map_err(super::failed)?;
+            entry.set(field, &answer).map_err(super::failed)?;
         }
     }
     let transport = loop {
@@ -51,7 +50,7 @@ fn converse(ask: Ask<'_>, problem: &mut dyn FnMut(&str)) -> Result<Entry, CliErr
             Err(error) => problem(&error.to_string()),
         }
     };
-    entry.set("transport", &transport.map_or(Value::Null, |transport| transport.to_value())).map_err(super::failed)?;
+    entry.set("transport", &transport).map_err(super::failed)?;
     Ok(entry)
 }
 

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
         shell.document(&EntryDocument { schema: "cardproof.agents-show/1", registry, agent: entry.value() });
     } else {
         // Line by line, because each line is escaped for the terminal.
-        entry.json().lines().for_each(|line| shell.line(line));
+        entry.pretty().lines().for_each(|line| shell.line(line));
     }
     Ok(Exit::Ok)
 }

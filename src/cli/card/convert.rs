@@ -26,6 +26,12 @@ pub(super) struct Args {
     /// Exit with 1 when something could not be carried
     #[arg(long)]
     strict: bool,
+    /// What the agent does, for a card that does not say it
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// The agent's version, for a card that does not say it
+    #[arg(long, value_name = "VERSION")]
+    agent_version: Option<String>,
     /// Where the agent is reached, for a card that does not say it (repeatable)
     #[arg(long, value_name = "URL[,BINDING[,VERSION]]")]
     url: Vec<String>,
@@ -48,6 +54,12 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let profile = &mut reading.profile;
     if !args.url.is_empty() {
         profile.interfaces = args.url.iter().map(|text| interface(text)).collect();
+    }
+    if let Some(description) = &args.description {
+        profile.description.clone_from(description);
+    }
+    if args.agent_version.is_some() {
+        profile.version.clone_from(&args.agent_version);
     }
     if args.card_url.is_some() {
         profile.card_url.clone_from(&args.card_url);
