@@ -71,6 +71,7 @@ fi
 compiler_version=$("$compiler" --version)
 linker_version=$("$linker" -flavor wasm --version)
 linker_version=${linker_version%% (*}
+cargo_version=$(cargo --version)
 if [[ $mode == check && $compiler_version != "$(recorded compiler)" ]]; then
     echo "tool chain not present: skipped (the modules were made with $(recorded compiler), here is $compiler_version)"
     exit 0
@@ -122,6 +123,7 @@ done
     printf '  "about": "%s",\n' "Written by contracts/build.sh. A module reference is the SHA-256 of the whole .wasm.v1 file: 00000001, the length of the wasm as 4 bytes big-endian, the wasm with its schema section."
     printf '  "compiler": "%s",\n' "$compiler_version"
     printf '  "linker": "%s",\n' "$linker_version"
+    printf '  "cargo": "%s",\n' "$cargo_version"
     printf '  "modules": [\n%s,\n%s\n  ]\n}\n' "${entries[@]}"
 } >"$out/modules.json"
 
@@ -136,10 +138,12 @@ differs=0
 for name in "${names[@]}"; do
     cmp "$out/$name.wasm.v1" "$modules/$name.wasm.v1" || differs=1
 done
-# The linker is written down to explain a difference, it is not itself one.
-diff <(grep -v '"linker"' "$modules/modules.json") <(grep -v '"linker"' "$out/modules.json") || differs=1
+# Linker and cargo are written down to explain a difference, they are not themselves one.
+without_tools() { grep -vE '^  "(linker|cargo)"' "$1"; }
+diff <(without_tools "$modules/modules.json") <(without_tools "$out/modules.json") || differs=1
 if ((differs)); then
-    echo "the modules are not what this source makes; made with linker $(recorded linker), here is $linker_version" >&2
+    echo "the modules are not what this source makes; they were made with $(recorded linker) and $(recorded cargo)," \
+        "here are $linker_version and $cargo_version" >&2
     exit 1
 fi
 echo "the modules are what this source makes"

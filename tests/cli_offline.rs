@@ -1,10 +1,13 @@
 //! What the command does without a network: token conversion, hashing, expected digests, configuration, exit codes, streams.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use support::command::assert_valid;
 
 const CARD: &str = "tests/vectors/card-testnet-287.json";
 const DIGEST: &str = "6ac669950e9b18c444e549474615c0ce6555910b1e59ab6a599351cf31e10c38";
@@ -33,20 +36,6 @@ fn stderr(output: &Output) -> String {
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
-}
-
-fn assert_valid(schema: &str, document: &Value) {
-    let read = |name: &str| -> Value {
-        serde_json::from_str(&std::fs::read_to_string(format!("schemas/{name}.schema.json")).unwrap()).unwrap()
-    };
-    let registry = jsonschema::Registry::new()
-        .add("https://cardproof.invalid/schemas/report.schema.json", read("report"))
-        .and_then(jsonschema::RegistryBuilder::prepare)
-        .unwrap();
-    let validator = jsonschema::options().with_registry(&registry).build(&read(schema)).unwrap();
-    let errors: Vec<String> =
-        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}\n{document:#}");
 }
 
 #[test]

@@ -26,19 +26,20 @@ pub(super) struct Found {
 impl Findings {
     /// Adds a finding about the value at `offset`. The sentence is only made when it will be told.
     pub(super) fn add(&mut self, code: Code, offset: usize, message: impl FnOnce() -> String) {
-        self.push(code, offset, None, message);
+        self.add_with(code, || Found { code, offset, missing: None, message: message() });
     }
 
     /// Adds a finding about a key that the object at `offset` lacks.
     pub(super) fn add_missing(&mut self, code: Code, offset: usize, key: &str, message: impl FnOnce() -> String) {
-        self.push(code, offset, Some(key), message);
+        self.add_with(code, || Found { code, offset, missing: Some(key.to_owned()), message: message() });
     }
 
-    fn push(&mut self, code: Code, offset: usize, missing: Option<&str>, message: impl FnOnce() -> String) {
+    /// Adds a finding whose place, too, is only looked for when it will be told.
+    pub(super) fn add_with(&mut self, code: Code, found: impl FnOnce() -> Found) {
         let count = self.counts.entry(code).or_default();
         *count += 1;
         if *count <= PER_CODE {
-            self.found.push(Found { code, offset, missing: missing.map(str::to_owned), message: message() });
+            self.found.push(found());
         }
     }
 

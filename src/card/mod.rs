@@ -14,10 +14,16 @@ mod dialect;
 mod document;
 mod findings;
 mod layout;
+mod lint;
 mod parse;
+mod report;
+mod rules;
+mod structure;
 
 pub use code::{Code, Severity};
 pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
 #[cfg(feature = "agents")]
 pub(crate) use layout::Layout;
+pub use lint::{lint, ChainFacts, LintContext};
+pub use report::{Finding, LintReport};

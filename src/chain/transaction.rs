@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use concordium_rust_sdk::base::common;
@@ -12,6 +13,7 @@ use super::block::hash32;
 use super::contract::{events, ContractEvent};
 use super::node::Node;
 use super::{BlockHash, ChainClient, ChainError, ChainErrorKind, Rejection};
+use crate::digest::{DigestError, Sha256Digest};
 use crate::identity::{AccountAddress, ContractAddress};
 
 /// The hash of a transaction: 32 bytes, written as 64 hexadecimal digits.
@@ -24,13 +26,25 @@ impl fmt::Display for TransactionHash {
     }
 }
 
+impl FromStr for TransactionHash {
+    type Err = DigestError;
+
+    /// Reads 64 hexadecimal digits in either case.
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        text.parse().map(|Sha256Digest(bytes)| Self(bytes))
+    }
+}
+
 /// What became of a transaction that was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent {
     /// The node took it.
     Accepted(TransactionHash),
     /// The node knew it already: it was sent before, perhaps by the attempt whose answer was lost.
     AlreadyKnown,
+    /// The node looked at it and turned it away: a used nonce, a wrong signature, a balance too low, an expiry passed. With its
+    /// words. Nothing of it is on the chain, unless an earlier attempt was taken.
+    Refused(String),
 }
 
 /// How far a transaction has come.
@@ -86,8 +100,8 @@ impl ChainClient {
     /// Repeating it is harmless, since a transaction is on the chain once or not at all.
     ///
     /// # Errors
-    /// [`ChainErrorKind::Configuration`] when the bytes are no block item, [`ChainErrorKind::NodeError`] when the node refuses
-    /// it, and whatever keeps a node from answering: then it may have been taken all the same.
+    /// [`ChainErrorKind::Configuration`] when the bytes are no block item, and whatever keeps a node from answering: then it
+    /// may have been taken all the same.
     pub async fn send(&self, block_item: &[u8]) -> Result<Sent, ChainError> {
         let item = parse(block_item)
             .ok_or_else(|| ChainError::new(ChainErrorKind::Configuration, "these bytes are not a signed transaction"))?;
@@ -132,6 +146,7 @@ impl Node {
                 Ok(Sent::Accepted(TransactionHash(hash)))
             }
             Err(failure) if failure.code == Code::AlreadyExists => Ok(Sent::AlreadyKnown),
+            Err(failure) if failure.code == Code::InvalidArgument => Ok(Sent::Refused(failure.error.message)),
             Err(failure) => Err(failure.error),
         }
     }

@@ -106,7 +106,7 @@ fn write_wallets(net: &Devnet, folder: &Path) -> Result<Vec<Option<PathBuf>>, De
 }
 
 /// Ends when the user or the system asks the process to end.
-async fn stopped() -> Result<(), CliError> {
+pub(crate) async fn stopped() -> Result<(), CliError> {
     let failed = |error| CliError::internal(format!("signals cannot be received: {error}"));
     #[cfg(unix)]
     {

@@ -1,19 +1,27 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
 mod agents;
+mod anchor;
 mod card;
 mod completions;
+mod conclude;
 mod config;
 mod connect;
+mod demo;
 mod devnet;
+mod doctor;
 mod exit;
+mod failure;
 mod hash;
 mod man;
 mod options;
+mod register;
 mod settings;
 mod shell;
 mod show;
+mod terminal;
 mod token;
+mod tx;
 mod verify;
 
 use std::ffi::OsString;
@@ -40,9 +48,14 @@ enum Command {
     Verify(verify::Args),
     Show(show::Args),
     Hash(hash::Args),
-    Token(token::Args),
     Card(Box<card::Args>),
+    Token(token::Args),
     Agents(agents::Args),
+    Demo(demo::Args),
+    Doctor(doctor::Args),
+    Anchor(Box<anchor::Args>),
+    Register(Box<register::Args>),
+    Tx(tx::Args),
     Devnet(devnet::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -69,9 +82,14 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Verify(args) => verify::run(&args, shell, output),
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
-        Command::Token(args) => token::run(&args, shell, output),
         Command::Card(args) => card::run(&args, shell, output),
+        Command::Anchor(args) => anchor::run(&args, shell, output),
+        Command::Register(args) => register::run(&args, shell, output),
+        Command::Tx(args) => tx::run(&args, shell, output),
+        Command::Token(args) => token::run(&args, shell, output),
         Command::Agents(args) => agents::run(&args, shell, output),
+        Command::Demo(args) => demo::run(&args, shell, output),
+        Command::Doctor(args) => doctor::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),
         Command::Completions(args) => completions::run(&args, shell),
         Command::Man(args) => man::run(&args, shell),

@@ -84,7 +84,7 @@ fn from_table(name: &str, table: &NetworkConfig) -> Result<Network, CliError> {
 }
 
 fn unknown_network(name: &str, config: &Config) -> CliError {
-    let mut known: Vec<&str> = vec!["mainnet", "testnet"];
+    let mut known: Vec<&str> = Network::built_in_names().collect();
     known.extend(config.networks.keys().map(String::as_str));
     CliError::refused("unknown_network", format!("there is no network named {name}; there are {}", known.join(", ")))
         .hint("describe it in the configuration under [networks.<name>] with genesis_hash, registry and node")

@@ -4,10 +4,12 @@
 //! on its way out, so that no escape sequence, direction override or invisible character reaches a terminal.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use cardproof::report::{Line, Tone};
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use super::exit::{CliError, Exit};
 use super::options::OutputOptions;
@@ -62,22 +64,6 @@ impl Shell {
         self.verbose
     }
 
-    /// Whether there is somebody to ask: both where questions appear and where answers come from are a terminal.
-    pub(crate) fn can_ask(&self) -> bool {
-        io::stdin().is_terminal() && io::stderr().is_terminal()
-    }
-
-    /// Asks a question on stderr and reads one line of answer, without the space around it.
-    pub(crate) fn ask(&self, question: &str) -> Result<String, CliError> {
-        write_err(&format!("{} ", escape(question)));
-        let mut answer = String::new();
-        match io::stdin().lock().read_line(&mut answer) {
-            Ok(0) => Err(CliError::usage("the questions were not answered, so nothing was done")),
-            Ok(_) => Ok(answer.trim().to_owned()),
-            Err(error) => Err(CliError::usage(format!("the answer cannot be read: {error}"))),
-        }
-    }
-
     /// Writes one line of the result for people, piece by piece.
     pub(crate) fn styled(&self, pieces: &[(Style, &str)]) {
         let mut line = String::new();
@@ -89,6 +75,17 @@ impl Shell {
         }
         line.push('\n');
         write_out(line.as_bytes());
+    }
+
+    /// Writes one line of a report.
+    pub(crate) fn toned(&self, line: &Line) {
+        let style = match line.tone {
+            Tone::Plain => Style::Plain,
+            Tone::Good => Style::Green,
+            Tone::Bad => Style::Red,
+            Tone::Open => Style::Yellow,
+        };
+        self.styled(&[(Style::Dim, &format!("{:<11}", line.label)), (style, &line.value)]);
     }
 
     /// Writes one line of the result for people.
@@ -138,6 +135,38 @@ impl Shell {
     /// Warns on stderr, even with `-q`.
     pub(crate) fn warning(&self, text: &str) {
         write_err(&format!("warning: {}\n", escape(text)));
+    }
+
+    /// Says on stderr what nobody may miss, even with `-q`.
+    pub(crate) fn always(&self, text: &str) {
+        write_err(&format!("{}\n", escape(text)));
+    }
+
+    /// Whether there is a person to ask: both ends are a terminal.
+    pub(crate) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks on stderr and reads one line; `None` where there is nobody to ask.
+    pub(crate) fn ask(&self, question: &str) -> Option<String> {
+        if !self.can_ask() {
+            return None;
+        }
+        write_err(&escape(question));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).ok().filter(|read| *read > 0)?;
+        Some(answer)
+    }
+
+    /// Asks for what a command cannot do without; the answer is without the space around it.
+    pub(crate) fn answer(&self, question: &str) -> Result<String, CliError> {
+        let answer = self.ask(&format!("{question} ")).map(|answer| answer.trim().to_owned());
+        answer.ok_or_else(|| CliError::usage("the questions were not answered, so nothing was done"))
+    }
+
+    /// Asks the controlling terminal for a secret, which is not shown; `None` where there is none.
+    pub(crate) fn ask_secret(&self, question: &str) -> Option<Zeroizing<String>> {
+        rpassword::prompt_password(question).ok().map(Zeroizing::new)
     }
 
     /// Tells why a command failed: on stderr for people and, with `--json`, as a document on stdout.

@@ -1,4 +1,4 @@
-use cardproof::identity::{AgentName, Badge, Caip19, ContractAddress, TokenId};
+use cardproof::identity::{AgentName, Badge, Caip19, ContractAddress, Network, TokenId};
 use cardproof::report::ContractDocument;
 use serde::Serialize;
 
@@ -55,8 +55,8 @@ fn names(agent: &str, settings: &NetworkSettings, chosen: bool) -> Result<Names,
     let badge = Badge { contract, token_id };
     let (network, chain) = match name {
         AgentName::Caip19(caip) if caip.chain != network.caip2() => {
-            let built_in = ["mainnet", "testnet"].into_iter().filter_map(cardproof::identity::Network::built_in);
-            (built_in.into_iter().find(|row| row.caip2() == caip.chain).map(|row| row.name.into_owned()), Some(caip.chain))
+            let mut built_in = Network::built_in_names().filter_map(Network::built_in);
+            (built_in.find(|row| row.caip2() == caip.chain).map(|row| row.name.into_owned()), Some(caip.chain))
         }
         AgentName::Badge(_) if !chosen && contract != network.registry => (None, None),
         _ => (Some(network.name.clone().into_owned()), Some(network.caip2())),

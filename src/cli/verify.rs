@@ -9,7 +9,7 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{AgentName, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
-use cardproof::report::{self, ReportDocument, Tone, VerifyDocument};
+use cardproof::report::{self, ReportDocument, VerifyDocument};
 use cardproof::verify::{Class, Verdict, Verifier, VerifySettings};
 use clap::ValueEnum;
 use futures_util::stream::{self, StreamExt};
@@ -19,7 +19,7 @@ use super::connect;
 use super::exit::{CliError, Exit};
 use super::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use super::settings::NetworkSettings;
-use super::shell::{Shell, Style};
+use super::shell::Shell;
 
 /// How many agents are checked at once.
 const CONCURRENCY: usize = 16;
@@ -288,13 +288,7 @@ impl Results<'_> {
             self.shell.line("");
         }
         for line in report::lines(verdict, self.shell.is_verbose()) {
-            let style = match line.tone {
-                Tone::Plain => Style::Plain,
-                Tone::Good => Style::Green,
-                Tone::Bad => Style::Red,
-                Tone::Open => Style::Yellow,
-            };
-            self.shell.styled(&[(Style::Dim, &format!("{:<11}", line.label)), (style, &line.value)]);
+            self.shell.toned(&line);
         }
     }
 }

@@ -1,4 +1,6 @@
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::path::Path;
 
 use bytes::Bytes;
 
@@ -19,15 +21,30 @@ impl Body {
     /// The largest body that is kept for near-miss notes and checks: 1 MiB. A larger one is only hashed.
     pub const KEPT: u64 = 1 << 20;
 
-    /// Hashes everything that `reader` has, for instance a local file, keeping it under the rule of [`Body::KEPT`].
+    /// Hashes everything that `reader` has, keeping it under the rule of [`Body::KEPT`].
     ///
     /// `cap` is the largest number of bytes to accept; `u64::MAX` for no limit.
     ///
     /// # Errors
     /// What the reader reports, and [`io::ErrorKind::FileTooLarge`] once more than `cap` bytes came.
-    pub fn read(mut reader: impl Read, cap: u64) -> io::Result<Self> {
-        let mut stream = BodyStream::new(cap, None);
-        let mut buffer = vec![0; 64 << 10];
+    pub fn read(reader: impl Read, cap: u64) -> io::Result<Self> {
+        Self::read_expecting(reader, cap, None)
+    }
+
+    /// Hashes a local file like [`Body::read`]. Of a large one nothing is kept from the start.
+    ///
+    /// # Errors
+    /// As [`Body::read`], and why the file cannot be opened.
+    pub fn read_file(path: &Path, cap: u64) -> io::Result<Self> {
+        let file = File::open(path)?;
+        // Files that are not regular have no length worth the name.
+        let expected = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+        Self::read_expecting(file, cap, expected)
+    }
+
+    fn read_expecting(mut reader: impl Read, cap: u64, expected: Option<u64>) -> io::Result<Self> {
+        let mut stream = BodyStream::new(cap, expected);
+        let mut buffer = vec![0; PIECE];
         loop {
             let read = match reader.read(&mut buffer) {
                 Ok(0) => return Ok(stream.finish()),
@@ -35,12 +52,14 @@ impl Body {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            stream
-                .push(buffer.get(..read).unwrap_or_default())
-                .map_err(|over| io::Error::new(io::ErrorKind::FileTooLarge, over))?;
+            let piece = buffer.get(..read).unwrap_or_default();
+            stream.push(piece).map_err(|over| io::Error::new(io::ErrorKind::FileTooLarge, over))?;
         }
     }
 }
+
+/// How many bytes are read and hashed at once: few enough to be in the processor's cache when they are hashed.
+const PIECE: usize = 16 << 10;
 
 /// A body has more bytes than were to be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -92,21 +111,21 @@ impl BodyStream {
     /// The body, now that it is complete.
     pub fn finish(self) -> Body {
         let bytes = self.hash.bytes();
-        let kept = self.kept.map(|mut kept| {
-            kept.shrink_to_fit();
-            Bytes::from(kept)
-        });
-        Body { sha256: self.hash.finish(), bytes, kept }
+        Body { sha256: self.hash.finish(), bytes, kept: self.kept.map(packed) }
     }
 }
 
-/// Grows once to a small size and then at once to the limit: doubling would hold the old half while it copies, and pages that
-/// are never written cost nothing.
+fn packed(mut bytes: Vec<u8>) -> Bytes {
+    bytes.shrink_to_fit();
+    Bytes::from(bytes)
+}
+
+/// Grows in few steps: each copies little, and none reaches far beyond the limit, as doubling would.
 fn make_room(kept: &mut Vec<u8>, more: usize) {
-    const SMALL: usize = 64 << 10;
+    const SMALL: usize = 32 << 10;
     let needed = kept.len() + more;
     if needed > kept.capacity() {
-        let target = if needed <= SMALL { SMALL } else { needed.max(Body::KEPT as usize) };
+        let target = needed.max((8 * kept.capacity()).clamp(SMALL, Body::KEPT as usize));
         kept.reserve_exact(target - kept.len());
     }
 }
@@ -139,6 +158,15 @@ mod tests {
     #[test]
     fn one_byte_above_the_cap_has_no_digest() {
         assert_eq!(read(b"abcd", 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_file_is_hashed_like_its_bytes() {
+        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(Body::read_file(path, u64::MAX).unwrap(), read(&bytes, u64::MAX).unwrap());
+        assert_eq!(Body::read_file(path, 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(Body::read_file(Path::new("no such file"), 3).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -283,3 +283,58 @@ impl DecodeV2 for HttpBrotli {
         self.decode(&mut PartialBuffer::new(&[][..]), output)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use compression_codecs::core::Level;
+    use compression_codecs::{EncodeV2, GzipEncoder, ZlibEncoder, ZstdEncoder};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::digest::Sha256Digest;
+
+    fn encode(encoder: &mut dyn EncodeV2, bytes: &[u8]) -> Vec<u8> {
+        let mut room = vec![0; bytes.len() + 4096];
+        let mut output = WriteBuffer::new_initialized(&mut room);
+        encoder.encode(&mut PartialBuffer::new(bytes), &mut output).unwrap();
+        assert!(encoder.finish(&mut output).unwrap());
+        output.written().to_vec()
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_comes_back_whatever_pieces_it_arrives_in(bytes in prop::collection::vec(any::<u8>(), 0..3000), step in 1..200_usize) {
+            let level = || Level::Default.into();
+            let packed = [
+                ("gzip", encode(&mut GzipEncoder::new(level()), &bytes)),
+                ("deflate", encode(&mut ZlibEncoder::new(level()), &bytes)),
+                ("zstd", encode(&mut ZstdEncoder::new(3), &bytes)),
+            ];
+            for (coding, wire) in packed {
+                let mut decoding = Decoding::new(&[coding], 4000).unwrap();
+                let mut body = BodyStream::new(4000, None);
+                for chunk in wire.chunks(step) {
+                    decoding.push(chunk, &mut body).unwrap();
+                }
+                decoding.finish(&mut body).unwrap();
+                prop_assert_eq!(body.finish().sha256, Sha256Digest::of(&bytes));
+            }
+        }
+
+        #[test]
+        fn garbage_is_an_error_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), which in 0..4_usize) {
+            let coding = ["gzip", "deflate", "br", "zstd"][which];
+            if let Ok(body) = decode_all(&[coding], &bytes, 1000) {
+                prop_assert!(body.bytes <= 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn every_prefix_of_a_coded_body_is_cut() {
+        let wire = encode(&mut GzipEncoder::new(Level::Default.into()), b"a card");
+        for end in 0..wire.len() {
+            assert_eq!(decode_all(&["gzip"], &wire[..end], 99), Err(CodingError::Cut("gzip")), "{end}");
+        }
+    }
+}

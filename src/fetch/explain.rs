@@ -13,9 +13,13 @@ use super::stop::Stop;
 use super::target::host_of;
 use super::trust::ChainFault;
 
-/// Why a request brought no answer.
-pub(super) fn no_answer(error: &reqwest::Error, url: &Url) -> Stop {
+/// Why a request brought no answer. A request through a proxy is connected, and its name resolved, on the way to the proxy.
+pub(super) fn no_answer(error: &reqwest::Error, url: &Url, proxied: bool) -> Stop {
     let host = host_of(url);
+    if proxied && error.is_connect() && find::<rustls::Error>(error).is_none() {
+        let message = format!("the proxy cannot be reached, or does not reach {host}: {}", causes_of(error));
+        return Stop::new(FailureKind::ConnectFailure, message);
+    }
     if let Some(name) = find::<NameError>(error) {
         return name_stop(name, host);
     }

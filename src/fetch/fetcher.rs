@@ -199,7 +199,8 @@ impl Parts {
         if fresh {
             request = request.header(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         }
-        let response = request.send().await.map_err(|error| no_answer(&error, url))?;
+        let proxied = self.settings.proxy.is_some();
+        let response = request.send().await.map_err(|error| no_answer(&error, url, proxied))?;
         self.note(&response, url, trace);
         match judge(url, response.status(), response.headers())? {
             Head::Card => receive(response, url, self.settings.max_bytes).await.map(Step::Card),

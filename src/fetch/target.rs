@@ -81,8 +81,12 @@ fn split_scheme(uri: &str) -> Option<(String, &str)> {
 }
 
 fn url_of(uri: &str, rest: &str) -> Result<Url, Stop> {
-    if !rest.starts_with("//") {
-        return Err(invalid("the URI lacks the two slashes after its scheme"));
+    // Parsers disagree on these: some read a host where others read a path.
+    if !rest.starts_with("//") || rest.starts_with("///") {
+        return Err(invalid("the URI must have exactly two slashes after its scheme"));
+    }
+    if rest.contains('\\') {
+        return Err(invalid("the URI contains a backslash"));
     }
     let url = Url::parse(uri).map_err(|error| invalid(format!("the URI cannot be read: {error}")))?;
     clean(url).map_err(invalid)
@@ -230,13 +234,14 @@ mod tests {
             &long,
             "34.65.134.134",
             "https:a.example",
+            "https://a.example\\@b.example/",
             "https://",
             "https://user:pw@a.example/",
         ];
         let stops: Vec<_> = uris.iter().map(|uri| stop(uri)).collect();
         assert!(stops.iter().all(|stop| stop.kind == FailureKind::InvalidUri && !stop.retryable));
         assert_eq!(stops.iter().map(|stop| stop.message.as_str()).collect::<HashSet<_>>().len(), uris.len());
-        assert!(!stops[10].message.contains("pw"));
+        assert!(!stops[11].message.contains("pw"));
     }
 
     #[test]

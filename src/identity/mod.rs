@@ -15,7 +15,7 @@ pub use agent_name::AgentName;
 pub use badge::Badge;
 pub use caip::{Caip10, Caip19, Caip2};
 pub use contract::ContractAddress;
-pub use network::{GenesisHash, Network, MAINNET, TESTNET};
+pub use network::{GenesisHash, Network, DEVNET, MAINNET, TESTNET};
 pub use token_id::TokenId;
 
 /// Why a name of an account, contract, token or chain could not be read.

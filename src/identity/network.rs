@@ -57,7 +57,7 @@ pub const MAINNET: BuiltIn = BuiltIn {
     registry: ContractAddress::new(10082, 0),
     cis8: ContractAddress::new(10081, 0),
     node: "https://grpc.mainnet.concordium.software:20000",
-    explorer: "https://ccdscan.io/?dcount=1&dentity=transaction&dhash=",
+    explorer: Some("https://ccdscan.io/?dcount=1&dentity=transaction&dhash="),
 };
 
 /// Concordium's test network (registry facts, section 6).
@@ -70,8 +70,24 @@ pub const TESTNET: BuiltIn = BuiltIn {
     registry: ContractAddress::new(12802, 0),
     cis8: ContractAddress::new(12801, 0),
     node: "https://grpc.testnet.concordium.com:20000",
-    explorer: "https://testnet.ccdscan.io/?dcount=1&dentity=transaction&dhash=",
+    explorer: Some("https://testnet.ccdscan.io/?dcount=1&dentity=transaction&dhash="),
 };
+
+/// The embedded local chain as `cardproof devnet` starts it when nothing else is said. Everybody knows its keys.
+pub const DEVNET: BuiltIn = BuiltIn {
+    name: "devnet",
+    genesis: GenesisHash([
+        0x0e, 0x4c, 0x2e, 0x46, 0x60, 0xae, 0x03, 0xdb, 0x5c, 0xe7, 0x2a, 0xa0, 0x52, 0x77, 0x53, 0x71, 0x8c, 0xb9, 0xe4, 0x78,
+        0xde, 0x6b, 0xe8, 0x1f, 0xa0, 0xc8, 0x2a, 0xdf, 0x90, 0xe0, 0xca, 0x0a,
+    ]),
+    registry: ContractAddress::new(2, 0),
+    cis8: ContractAddress::new(1, 0),
+    node: "http://127.0.0.1:20100",
+    explorer: None,
+};
+
+/// The built-in table.
+const BUILT_IN: [BuiltIn; 3] = [MAINNET, TESTNET, DEVNET];
 
 /// A row of the built-in table of networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +103,7 @@ pub struct BuiltIn {
     /// The public node.
     pub node: &'static str,
     /// The explorer's address of a transaction, without the hash.
-    pub explorer: &'static str,
+    pub explorer: Option<&'static str>,
 }
 
 impl BuiltIn {
@@ -99,20 +115,25 @@ impl BuiltIn {
             registry: self.registry,
             cis8: self.cis8,
             nodes: vec![Cow::Borrowed(self.node)],
-            explorer: Some(Cow::Borrowed(self.explorer)),
+            explorer: self.explorer.map(Cow::Borrowed),
         }
     }
 }
 
 impl Network {
-    /// The built-in network of this name: `mainnet` or `testnet`.
+    /// The names of the built-in networks.
+    pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|row| row.name)
+    }
+
+    /// The built-in network of this name: `mainnet`, `testnet` or `devnet`.
     pub fn built_in(name: &str) -> Option<Self> {
-        [MAINNET, TESTNET].iter().find(|row| row.name == name).map(BuiltIn::network)
+        BUILT_IN.iter().find(|row| row.name == name).map(BuiltIn::network)
     }
 
     /// The name of the built-in network with this genesis hash.
     pub fn name_of(genesis: &GenesisHash) -> Option<&'static str> {
-        [MAINNET, TESTNET].iter().find(|row| row.genesis == *genesis).map(|row| row.name)
+        BUILT_IN.iter().find(|row| row.genesis == *genesis).map(|row| row.name)
     }
 
     /// The CAIP-2 identifier of the network.
@@ -137,6 +158,7 @@ mod tests {
         assert_eq!((testnet.registry, testnet.cis8), (ContractAddress::new(12802, 0), ContractAddress::new(12801, 0)));
         assert_eq!(testnet.caip2().to_string(), "ccd:4221332d34e1694168c2a0c0b3fd0f27");
         assert_eq!(Network::built_in("stagenet"), None);
+        assert_eq!(Network::built_in_names().collect::<Vec<_>>(), ["mainnet", "testnet", "devnet"]);
         assert_eq!(Network::name_of(&testnet.genesis), Some("testnet"));
     }
 }

@@ -259,7 +259,7 @@ fn only_the_active_owner_updates_metadata() {
 #[test]
 fn metadata_has_limits_and_what_is_within_them_can_be_logged() {
     let mut world = World::new();
-    // Nearly the largest event there can be: an Ethereum key and its scheme would add 39 bytes, to 478 of 512.
+    // Nearly the largest event there can be: an Ethereum key and its scheme would add 54 bytes, to 478 of 512.
     let namespace = "n".repeat(64);
     let key = solana_key(1);
     let id = key_id(&namespace, "ed25519", key.verifying_key().as_bytes());

@@ -4,7 +4,7 @@ use std::fs;
 
 use concordium_rust_sdk::{
     base::contracts_common::{
-        schema::{Fields, FunctionV2, Type, VersionedModuleSchema},
+        schema::{ContractV3, Fields, FunctionV2, Type, VersionedModuleSchema},
         to_bytes, Cursor,
     },
     smart_contracts::engine::utils::get_embedded_schema_v1,
@@ -16,18 +16,38 @@ use crate::{
     world::{module, modules_folder, World, ALICE, START},
 };
 
+/// The schema of one of the two contracts.
+fn contract(module_name: &str, name: &str) -> ContractV3 {
+    let schema = get_embedded_schema_v1(module(module_name).source.as_ref()).unwrap();
+    let VersionedModuleSchema::V3(schema) = schema else { panic!("the schema should have version 3") };
+    assert_eq!(schema.contracts.len(), 1);
+    schema.contracts[name].clone()
+}
+
+fn agent_registry() -> ContractV3 {
+    contract("cis8004-registry", "CIS-8004")
+}
+
 /// The schema of an entry point of the CIS-8004 registry.
 fn function(entry_point: &str) -> FunctionV2 {
-    let schema = get_embedded_schema_v1(module("cis8004-registry").source.as_ref()).unwrap();
-    let VersionedModuleSchema::V3(schema) = schema else { panic!("the schema should have version 3") };
-    schema.contracts["CIS-8004"].receive[entry_point].clone()
+    agent_registry().receive[entry_point].clone()
+}
+
+fn variant_names(schema: Option<&Type>) -> Vec<String> {
+    let Some(Type::Enum(variants)) = schema else { panic!("this should be an enum: {schema:?}") };
+    variants.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// Tag and name of every event, all of which have named fields.
+fn event_names(contract: &ContractV3) -> Vec<(u8, &str)> {
+    let Some(Type::TaggedEnum(events)) = &contract.event else { panic!("events should be tagged") };
+    assert!(events.values().all(|(_, fields)| matches!(fields, Fields::Named(_))));
+    events.iter().map(|(tag, (name, _))| (*tag, name.as_str())).collect()
 }
 
 /// The names of an entry point's errors, in the order of their numbers on the wire.
 pub(crate) fn error_names(entry_point: &str) -> Vec<String> {
-    let function = function(entry_point);
-    let Some(Type::Enum(variants)) = function.error() else { panic!("{entry_point} should have an error enum") };
-    variants.iter().map(|(name, _)| name.clone()).collect()
+    variant_names(function(entry_point).error())
 }
 
 #[test]
@@ -58,9 +78,8 @@ fn the_register_parameter_schema_is_the_deployed_contracts() {
 
 #[test]
 fn every_entry_point_of_the_standards_is_there_and_has_a_schema() {
-    let schema = get_embedded_schema_v1(module("cis8004-registry").source.as_ref()).unwrap();
-    let VersionedModuleSchema::V3(schema) = schema else { panic!("the schema should have version 3") };
-    let names: Vec<&str> = schema.contracts["CIS-8004"].receive.keys().map(String::as_str).collect();
+    let registry = agent_registry();
+    let names: Vec<&str> = registry.receive.keys().map(String::as_str).collect();
     let expected = [
         "agentByExternalReference",
         "agentOf",
@@ -143,10 +162,7 @@ fn the_schema_shows_a_record_as_the_deployed_one_does() {
 
 #[test]
 fn the_schema_shows_events_by_name() {
-    let schema = get_embedded_schema_v1(module("cis8004-registry").source.as_ref()).unwrap();
-    let VersionedModuleSchema::V3(schema) = schema else { panic!("the schema should have version 3") };
-    let Some(Type::TaggedEnum(events)) = &schema.contracts["CIS-8004"].event else { panic!("events should be tagged") };
-    let names: Vec<(u8, &str)> = events.iter().map(|(tag, (name, _))| (*tag, name.as_str())).collect();
+    let registry = agent_registry();
     let expected = [
         (240, "Registered"),
         (241, "URIUpdated"),
@@ -159,14 +175,42 @@ fn the_schema_shows_events_by_name() {
         (254, "Mint"),
         (255, "Transfer"),
     ];
-    assert_eq!(names, expected);
-    assert!(events.values().all(|(_, fields)| matches!(fields, Fields::Named(_))));
+    assert_eq!(event_names(&registry), expected);
 
     let mut world = World::new();
     let events = world.send(ALICE, "register", crate::layout::register(None, None, None, &[])).unwrap().events;
-    let event_schema = schema.contracts["CIS-8004"].event.as_ref().unwrap();
+    let event_schema = registry.event.as_ref().unwrap();
     let shown = event_schema.to_json(&mut Cursor::new(&events[2])).unwrap();
     let wallet = serde_json::json!({"Some": [ALICE.to_string()]});
     assert_eq!(shown, serde_json::json!({"AgentWalletSet": {"token_id": "0000000000000000", "new_wallet": wallet}}));
     assert_eq!(events[2][10..], some(&ALICE.0)[..]);
+}
+
+#[test]
+fn the_key_registrys_schema_has_the_names_of_its_standard() {
+    let registry = contract("cis8-registry", "CIS-8");
+    let entry_points: Vec<&str> = registry.receive.keys().map(String::as_str).collect();
+    assert_eq!(entry_points, ["ownerOfKey", "registerExternalKey", "revoke", "supports", "updateMetadata"]);
+    let events = [(231, "ExternalKeyRegistered"), (232, "ExternalKeyRevoked"), (233, "UpdateMetadata")];
+    assert_eq!(event_names(&registry), events);
+    let errors = [
+        "ParseError",
+        "LogFull",
+        "LogMalformed",
+        "InvalidProof",
+        "UnsupportedProofScheme",
+        "MalformedExternalKey",
+        "Unauthorized",
+        "AlreadyRegistered",
+        "NotRegistered",
+        "UnsupportedKeyType",
+        "InvalidMetadata",
+    ];
+    assert_eq!(variant_names(registry.receive["registerExternalKey"].error()), errors);
+
+    // ownerOfKey takes the key in a struct, where agentOf takes the bare token id.
+    let key = serde_json::json!({"namespace": "n", "key_type": "ed25519", "public_key": [1, 2]});
+    let parameter = registry.receive["ownerOfKey"].parameter().unwrap();
+    let bytes = parameter.serial_value(&serde_json::json!({ "external_key": key })).unwrap();
+    assert_eq!(bytes, crate::layout::key_id("n", "ed25519", &[1, 2]));
 }

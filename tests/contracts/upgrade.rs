@@ -1,4 +1,4 @@
-//! Replacing the registry's code.
+//! Starting a registry, and replacing its code.
 
 use concordium_rust_sdk::base::smart_contracts::WasmModule;
 use concordium_smart_contract_testing::*;
@@ -72,4 +72,25 @@ fn a_module_that_is_not_there_or_has_another_contract_is_refused() {
     assert_eq!(code(world.send(ADMIN, "upgrade", upgrade([1; 32].into(), None))), i32::MIN + 22);
     let cis8 = module("cis8-registry").get_module_ref();
     assert_eq!(code(world.send(ADMIN, "upgrade", upgrade(cis8, None))), i32::MIN + 23);
+}
+
+#[test]
+fn a_registry_does_not_start_without_being_told_which_chain_it_is_on() {
+    let mut world = World::new();
+    let admin_and_cis8 = concat(&[&ADMIN.0, &[0; 16]]);
+    for (module_name, init_name, parameter) in
+        [("cis8004-registry", "init_CIS-8004", admin_and_cis8), ("cis8-registry", "init_CIS-8", vec![])]
+    {
+        let payload = InitContractPayload {
+            amount: Amount::zero(),
+            mod_ref: module(module_name).get_module_ref(),
+            init_name: OwnedContractName::new(init_name.to_owned()).unwrap(),
+            param: OwnedParameter::try_from(parameter).unwrap(),
+        };
+        let failed = world.chain.contract_init(Signer::with_one_key(), ADMIN, Energy::from(100_000), payload).unwrap_err();
+        let ContractInitErrorKind::ExecutionError { error: InitExecutionError::Reject { reason, .. }, .. } = failed.kind else {
+            panic!("{init_name} should reject: {:?}", failed.kind)
+        };
+        assert_eq!(reason, i32::MIN + 2, "{init_name}");
+    }
 }

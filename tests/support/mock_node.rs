@@ -304,10 +304,12 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, state: Arc<Stat
         connections.spawn(async move {
             match tls {
                 None => serve(stream, state).await,
-                Some(tls) => match tls.accept(stream).await {
-                    Ok(stream) => serve(stream, state).await,
-                    Err(_) => {}
-                },
+                Some(tls) => {
+                    // A handshake that fails is the client's to report.
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve(stream, state).await;
+                    }
+                }
             }
         });
     }

@@ -3,5 +3,6 @@
 
 pub mod authority;
 pub mod card_host;
+pub mod command;
 pub mod encode;
 pub mod names;

@@ -51,7 +51,7 @@ pub(super) fn add(
 fn ask(name: &str, shell: &Shell) -> Result<(OnConflict, bool), CliError> {
     let question = format!("There is an agent named {name} already: (o)verwrite it, (s)kip the new one, or (r)ename the new one? A capital letter decides for all");
     loop {
-        let answer = shell.ask(&question)?;
+        let answer = shell.answer(&question)?;
         let all = answer.starts_with(|c: char| c.is_ascii_uppercase());
         match answer.to_ascii_lowercase().as_str() {
             "o" | "overwrite" => return Ok((OnConflict::Overwrite, all)),

@@ -19,7 +19,7 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
         return Err(CliError::usage("onboard asks questions, and this is not a terminal")
             .hint("cardproof agents add <name> <url>, or cardproof agents discover <url>"));
     }
-    let entry = converse(&mut |question| shell.ask(question), &mut |problem| shell.warning(problem))?;
+    let entry = converse(&mut |question| shell.answer(question), &mut |problem| shell.warning(problem))?;
     let done = change::add(vec![entry], &args.conflicts, file, shell)?;
     Ok(ChangeDocument::of(done, Vec::new(), file).report(shell, output))
 }

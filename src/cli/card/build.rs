@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use cardproof::card::build::{build, BuildError, Format, Interface, Profile, Provider, Service, Skill, Verification};
 
 use super::identity::{self, IdentityOptions};
-use super::write;
+use super::write::{self, Made};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::{NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::shell::Shell;
@@ -102,10 +102,18 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let known = identity::resolve(&args.identity, &args.node, &args.tls, output)?;
     profile.card_url = profile.card_url.or(known.agent_uri);
     if shell.can_ask() && args.input.as_deref() != Some(Path::new("-")) {
-        ask_missing(&mut profile, args.format, &mut |question| shell.ask(question))?;
+        ask_missing(&mut profile, args.format, &mut |question| shell.answer(question))?;
     }
     let built = build(&profile, Some(&known.identity), args.format).map_err(failed)?;
-    write::card("cardproof.card-build/1", args.format.as_str(), &built, None, args.out.as_deref(), shell, output)?;
+    let made = Made {
+        schema: "cardproof.card-build/1",
+        format: args.format,
+        built: &built,
+        lost: None,
+        card_url: profile.card_url.as_deref(),
+        out: args.out.as_deref(),
+    };
+    write::card(made, shell, output)?;
     Ok(Exit::Ok)
 }
 

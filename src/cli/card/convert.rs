@@ -6,7 +6,7 @@ use cardproof::card::convert::{convert, read_bytes};
 use super::build::{failed, interface};
 use super::identity::{self, IdentityOptions};
 use super::source::{load, SourceOptions};
-use super::write::{self, LostDocument};
+use super::write::{self, LostDocument, Made};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
 use crate::cli::shell::Shell;
@@ -77,7 +77,14 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let lost: Vec<LostDocument> =
         conversion.lost.into_iter().map(|lost| LostDocument { pointer: lost.pointer, message: lost.message }).collect();
     let is_lossy = !lost.is_empty();
-    let format = args.to.as_str();
-    write::card("cardproof.card-convert/1", format, &conversion.built, Some(lost), args.out.as_deref(), shell, output)?;
+    let made = Made {
+        schema: "cardproof.card-convert/1",
+        format: args.to,
+        built: &conversion.built,
+        lost: Some(lost),
+        card_url: reading.profile.card_url.as_deref(),
+        out: args.out.as_deref(),
+    };
+    write::card(made, shell, output)?;
     Ok(if args.strict && is_lossy { Exit::Negative } else { Exit::Ok })
 }

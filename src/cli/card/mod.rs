@@ -1,4 +1,4 @@
-//! Commands on card documents.
+//! `cardproof card`: what is done with a card document. One file per subcommand.
 
 mod build;
 mod convert;
@@ -6,6 +6,7 @@ mod diff;
 mod explain;
 pub(super) mod fetch;
 mod identity;
+mod lint;
 mod set;
 mod source;
 mod write;
@@ -16,7 +17,7 @@ use super::exit::{CliError, Exit};
 use super::options::OutputOptions;
 use super::shell::Shell;
 
-/// Build, change, compare and explain card documents
+/// Read, check and make card documents
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,6 +26,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Lint(Box<lint::Args>),
     Build(Box<build::Args>),
     Set(set::Args),
     Diff(Box<diff::Args>),
@@ -36,6 +38,7 @@ enum Command {
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     match &args.command {
         Command::Build(args) => build::run(args, shell, output),
+        Command::Lint(args) => lint::run(args, shell, output),
         Command::Set(args) => set::run(args, shell, output),
         Command::Diff(args) => diff::run(args, shell, output),
         Command::Convert(args) => convert::run(args, shell, output),

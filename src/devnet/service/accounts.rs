@@ -6,7 +6,7 @@ use tonic::{Response, Status};
 use super::super::convert;
 use super::super::engine::World;
 use super::super::node::Node;
-use super::lookup::{at, block, missing};
+use super::lookup::{at, block, missing, read};
 use super::{stream, Answer, Streamed};
 
 pub(super) fn list(node: &Node, request: proto::BlockHashInput) -> Answer<Streamed<proto::AccountAddress>> {
@@ -32,7 +32,7 @@ pub(super) fn find(
     let identifier = identifier.account_identifier_input.ok_or_else(|| missing("which account is meant"))?;
     let found = match identifier {
         Identifier::Address(address) => {
-            let address = AccountAddress::try_from(address)?;
+            let address = read::<_, AccountAddress>(address)?;
             node.accounts.iter().position(|account| account.address.is_alias(&address))
         }
         Identifier::CredId(id) => {
@@ -45,13 +45,13 @@ pub(super) fn find(
 }
 
 pub(super) fn next_sequence_number(node: &Node, request: proto::AccountAddress) -> Answer<proto::NextAccountSequenceNumber> {
-    let (next, all_final) = node.next_nonce(AccountAddress::try_from(request)?);
+    let (next, all_final) = node.next_nonce(read(request)?);
     let sequence_number = Some(proto::SequenceNumber { value: next });
     Ok(Response::new(proto::NextAccountSequenceNumber { sequence_number, all_final }))
 }
 
 pub(super) fn unfinalized(node: &Node, request: proto::AccountAddress) -> Answer<Streamed<proto::TransactionHash>> {
-    let hashes = node.unfinalized_of(AccountAddress::try_from(request)?);
+    let hashes = node.unfinalized_of(read(request)?);
     let hashes: Vec<_> = hashes.iter().map(convert::transaction_hash).collect();
     Ok(Response::new(stream(hashes)))
 }

@@ -8,7 +8,7 @@ use tonic::Status;
 use super::super::convert;
 use super::super::engine::{invoke, Invocation, Invoked, World};
 use super::super::node::Node;
-use super::lookup::{at, block, missing};
+use super::lookup::{at, block, missing, read};
 use super::{stream, Answer, Streamed};
 
 pub(super) fn modules(node: &Node, request: proto::BlockHashInput) -> Answer<Streamed<proto::ModuleRef>> {
@@ -19,7 +19,7 @@ pub(super) fn modules(node: &Node, request: proto::BlockHashInput) -> Answer<Str
 
 pub(super) fn module_source(node: &Node, request: proto::ModuleSourceRequest) -> Answer<proto::VersionedModuleSource> {
     let block = block(node, request.block_hash)?;
-    let reference = ModuleReference::try_from(request.module_ref.ok_or_else(|| missing("which module is meant"))?)?;
+    let reference = read::<_, ModuleReference>(request.module_ref.ok_or_else(|| missing("which module is meant"))?)?;
     let source = block.world.sources.get(&reference).ok_or_else(|| Status::not_found("there is no such module"))?;
     at(&block, source.as_ref().into())
 }
@@ -97,14 +97,14 @@ pub(super) struct Call {
 
 /// Reads a request to invoke. Amount, parameter and energy may be left out.
 pub(super) fn invocation(call: Call) -> Result<Invocation, Status> {
-    let receive_name = call.entrypoint.ok_or_else(|| missing("an entry point"))?.try_into()?;
+    let receive_name = read(call.entrypoint.ok_or_else(|| missing("an entry point"))?)?;
     let message = match call.parameter {
         None => OwnedParameter::empty(),
         Some(parameter) => OwnedParameter::try_from(parameter.value)
             .map_err(|_| Status::invalid_argument("a parameter has at most 65535 bytes"))?,
     };
     Ok(Invocation {
-        invoker: call.invoker.map(Address::try_from).transpose()?,
+        invoker: call.invoker.map(read).transpose()?,
         energy: call.energy.map(Energy::from),
         payload: UpdateContractPayload {
             amount: call.amount.map_or(Amount::zero(), Amount::from),

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use concordium_rust_sdk::base::base::Energy;
 use concordium_rust_sdk::base::contracts_common::{AccountAddress, Amount, ContractAddress, Timestamp};
-use concordium_rust_sdk::base::transactions::EncodedPayload;
 use concordium_rust_sdk::v2::generated::{
     self as proto, dry_run_error_response as failed, dry_run_error_response::Error, dry_run_request::Request,
     dry_run_response::Response as Outcome, dry_run_state_operation::Operation, dry_run_state_query::Query,
@@ -16,7 +15,7 @@ use super::super::convert;
 use super::super::engine::{execute, invoke, Order, View, World};
 use super::super::node::Node;
 use super::contracts::{invocation, Call};
-use super::lookup::{block, missing};
+use super::lookup::{block, missing, read};
 use super::{accounts, contracts, Answer, Streamed};
 
 /// Energy that a session may use together.
@@ -139,7 +138,7 @@ impl Session {
                 Ok(Ok(Success::TimestampSet(done::TimestampSet {})))
             }
             Operation::MintToAccount(mint) => {
-                let address = AccountAddress::try_from(mint.account.ok_or_else(|| missing("an account"))?)?;
+                let address: AccountAddress = read(mint.account.ok_or_else(|| missing("an account"))?)?;
                 if world.account(address).is_none() {
                     return Ok(Err(no_account()));
                 }
@@ -155,10 +154,10 @@ impl Session {
         let quota = self.quota;
         let Some((world, time)) = &mut self.state else { return Ok(Err(no_state())) };
         let order = Order {
-            sender: transaction.sender.ok_or_else(|| missing("a sender"))?.try_into()?,
+            sender: read(transaction.sender.ok_or_else(|| missing("a sender"))?)?,
             energy: transaction.energy_amount.ok_or_else(|| missing("an energy"))?.into(),
             signatures: u32::try_from(transaction.signatures.len()).unwrap_or(u32::MAX).max(1),
-            payload: EncodedPayload::try_from(transaction.payload.ok_or_else(|| missing("a payload"))?)?,
+            payload: read(transaction.payload.ok_or_else(|| missing("a payload"))?)?,
         };
         if world.account(order.sender).is_none() {
             return Ok(Err(no_account()));

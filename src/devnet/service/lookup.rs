@@ -31,6 +31,11 @@ pub(super) fn block(node: &Node, input: Option<proto::BlockHashInput>) -> Result
     found.ok_or_else(|| Status::not_found("there is no such block"))
 }
 
+/// A part of a request as the SDK's type. What cannot be read is the request's fault.
+pub(super) fn read<A, B: TryFrom<A, Error = Status>>(part: A) -> Result<B, Status> {
+    B::try_from(part).map_err(|status| Status::invalid_argument(format!("the request cannot be read: {}", status.message())))
+}
+
 /// 32 bytes that name something.
 pub(super) fn hash(bytes: &[u8]) -> Result<Hash, Status> {
     bytes.try_into().map_err(|_| Status::invalid_argument("a hash has 32 bytes"))

@@ -10,13 +10,12 @@ use tonic::{Response, Status};
 use super::super::admission::Refusal;
 use super::super::convert;
 use super::super::node::{Node, SubmitError};
-use super::lookup::{hash, missing};
+use super::lookup::{hash, missing, read};
 use super::Answer;
 
 pub(super) async fn send(node: &Arc<Node>, request: proto::SendBlockItemRequest) -> Answer<proto::TransactionHash> {
     let item = match request.block_item.ok_or_else(|| missing("a block item"))? {
-        send::BlockItem::AccountTransaction(item) => AccountTransaction::<EncodedPayload>::try_from(item)
-            .map_err(|error| Status::invalid_argument(format!("the transaction cannot be read: {}", error.message())))?,
+        send::BlockItem::AccountTransaction(item) => read(item)?,
         send::BlockItem::RawBlockItem(bytes) => raw(&bytes).map_err(|refusal| Status::invalid_argument(refusal.to_string()))?,
         send::BlockItem::AccountTransactionV1(_) => return Err(unsupported("sponsored transactions")),
         send::BlockItem::CredentialDeployment(_) => return Err(unsupported("credential deployments")),
@@ -73,10 +72,10 @@ pub(super) fn status(node: &Node, request: proto::TransactionHash) -> Answer<pro
 }
 
 pub(super) fn sign_hash(request: proto::PreAccountTransaction) -> Answer<proto::AccountTransactionSignHash> {
-    let payload = EncodedPayload::try_from(request.payload.ok_or_else(|| missing("a payload"))?)?;
+    let payload = read::<_, EncodedPayload>(request.payload.ok_or_else(|| missing("a payload"))?)?;
     let header = request.header.ok_or_else(|| missing("a header"))?;
     let header = TransactionHeader {
-        sender: header.sender.ok_or_else(|| missing("a sender"))?.try_into()?,
+        sender: read(header.sender.ok_or_else(|| missing("a sender"))?)?,
         nonce: header.sequence_number.ok_or_else(|| missing("a sequence number"))?.into(),
         energy_amount: header.energy_amount.ok_or_else(|| missing("an energy"))?.into(),
         payload_size: payload.size(),

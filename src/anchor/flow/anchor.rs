@@ -1,0 +1,127 @@
+use crate::anchor::{parameter_call, AnchorError, Signer, Status};
+use crate::chain::{AgentReader, AtBlock};
+use crate::digest::Sha256Digest;
+use crate::fetch::{CardFetcher, Origin};
+use crate::identity::TokenId;
+use crate::registry::parameter::SetAgentUri;
+use crate::registry::{AgentRecord, AgentStatus};
+
+use super::served::{fetch, require_same};
+use super::{execute, Attendant, BeforeSending, Change, Context, FlowError, Step};
+
+/// Where the digest to anchor comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Card {
+    /// From the user's own copy of the card.
+    Local(Vec<u8>),
+    /// From whatever the URI serves now, on the user's word (fault C-30).
+    TrustUrl,
+}
+
+/// What to do with the agent's URI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UriChoice {
+    /// Leave it.
+    Keep,
+    /// Replace it.
+    Set(String),
+}
+
+/// What to anchor.
+#[derive(Debug, Clone)]
+pub struct AnchorRequest {
+    /// The agent.
+    pub agent: TokenId,
+    /// The card.
+    pub card: Card,
+    /// Where it is hosted.
+    pub uri: UriChoice,
+    /// Whether the URI must serve the card now.
+    pub check_url: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Anchored {
+    /// The digest that is anchored.
+    pub sha256: Sha256Digest,
+    /// The URI that goes with it.
+    pub uri: String,
+    /// What became of the transaction so far; `None` when URI and digest were anchored already and nothing was sent.
+    pub status: Option<Status>,
+}
+
+/// Anchors the digest of a card for an agent.
+///
+/// # Errors
+/// [`AnchorError`]; see [`execute`] for what may be on its way then.
+pub async fn anchor<F: CardFetcher, S: Signer>(
+    context: &Context<'_, F>,
+    request: &AnchorRequest,
+    signer: &S,
+    attendant: &mut dyn Attendant,
+    before_sending: BeforeSending<'_>,
+) -> Result<Anchored, AnchorError> {
+    let record = changeable(context, request.agent).await?;
+    let (uri, origin) = match (&request.uri, &record.agent_uri) {
+        (UriChoice::Set(uri), _) => (uri.clone(), Origin::User),
+        (UriChoice::Keep, Some(uri)) => (uri.clone(), Origin::Untrusted),
+        (UriChoice::Keep, None) => return Err(FlowError::NoUri(request.agent).into()),
+    };
+    let sha256 = digest_of(context.fetcher, &request.card, &uri, origin, request.check_url, attendant).await?;
+    if record.agent_uri.as_deref() == Some(&uri) && record.metadata_hash == Some(sha256) {
+        return Ok(Anchored { sha256, uri, status: None });
+    }
+    let changes = vec![
+        Change { what: "URI", old: record.agent_uri.clone(), new: Some(uri.clone()) },
+        Change { what: "SHA-256", old: record.metadata_hash.map(|hash| hash.to_string()), new: Some(sha256.to_string()) },
+    ];
+    let parameter = SetAgentUri { token_id: request.agent, agent_uri: Some(uri.clone()), metadata_hash: Some(sha256) };
+    let call = parameter_call(context.chain.settings().registry, &parameter)?;
+    let (agent, owner, sender) = (request.agent, record.owner_account, signer.address());
+    let executed = match execute(context, call, changes, signer, attendant, before_sending).await {
+        // Whether an operator may act for the owner is the contract's to say; when it says no, this is why.
+        Err(AnchorError::WouldBeRejected { .. }) if owner != sender => {
+            return Err(FlowError::NotOwner { agent, owner, sender }.into());
+        }
+        executed => executed?,
+    };
+    Ok(Anchored { sha256, uri, status: Some(executed.status) })
+}
+
+/// The record of an agent that can still be changed: for everything else the contract would take a fee and reject.
+async fn changeable<F>(context: &Context<'_, F>, agent: TokenId) -> Result<AgentRecord, AnchorError> {
+    let block = context.chain.pin(AtBlock::LastFinalized).await?;
+    let record = context.chain.read(&block, agent).await?.record.ok_or(FlowError::AgentNotFound(agent))?;
+    match record.status {
+        AgentStatus::Active => Ok(record),
+        AgentStatus::Revoked => Err(FlowError::AgentRevoked(agent).into()),
+    }
+}
+
+/// The digest to anchor: of the local card, compared with what the URI serves, or of that alone.
+pub(super) async fn digest_of<F: CardFetcher>(
+    fetcher: &F,
+    card: &Card,
+    uri: &str,
+    origin: Origin,
+    check_url: bool,
+    attendant: &mut dyn Attendant,
+) -> Result<Sha256Digest, FlowError> {
+    match card {
+        Card::Local(bytes) if !check_url => Ok(Sha256Digest::of(bytes)),
+        Card::Local(bytes) => {
+            attendant.step(&Step::Fetching(uri.to_owned()));
+            let served = fetch(fetcher, uri, origin).await?;
+            require_same(bytes, &served)?;
+            Ok(Sha256Digest::of(bytes))
+        }
+        Card::TrustUrl => {
+            attendant.step(&Step::Fetching(uri.to_owned()));
+            let served = fetch(fetcher, uri, origin).await?;
+            let (sha256, bytes) = (served.body.sha256, served.body.bytes);
+            attendant.step(&Step::Note(format!("{uri} serves {bytes} bytes with SHA-256 {sha256}, which is taken on trust")));
+            Ok(sha256)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+use std::path::Path;
+use std::time::Duration;
+
+use crate::anchor::{
+    check_environment, check_signatures, follow, plan, AnchorError, Call, Choices, Plan, Session, SignedTransaction, Signer,
+    Status, ToSign,
+};
+use crate::chain::ChainClient;
+
+use super::{Attendant, Change, Review, Step};
+
+/// What every flow works with.
+pub struct Context<'a, F> {
+    /// The chain; its settings name the network and the registry.
+    pub chain: &'a ChainClient,
+    /// What fetches cards.
+    pub fetcher: &'a F,
+    /// The folder with the journals.
+    pub state_folder: &'a Path,
+    /// The network that the wallet's keys are for, when its file says one.
+    pub environment: Option<&'a str>,
+    /// What the user has decided.
+    pub choices: Choices,
+    /// How long to wait for the transaction to be finalized; `None` returns when a node has taken it.
+    pub wait: Option<Duration>,
+}
+
+/// Called with a transaction that is in the journal and not sent yet; sending waits for it.
+pub type BeforeSending<'a> = &'a mut (dyn FnMut(&SignedTransaction) -> Result<(), AnchorError> + Send);
+
+/// A transaction that was sent.
+#[derive(Debug, Clone)]
+pub struct Executed {
+    /// What became of it so far.
+    pub status: Status,
+    /// How it was planned.
+    pub plan: Plan,
+}
+
+/// Plans a call, shows it, signs it, writes it down, sends it once, and follows it.
+///
+/// # Errors
+/// [`AnchorError`]. Only [`AnchorError::SendUnclear`] leaves open whether something is on its way.
+pub async fn execute<F, S: Signer>(
+    context: &Context<'_, F>,
+    call: Call,
+    changes: Vec<Change>,
+    signer: &S,
+    attendant: &mut dyn Attendant,
+    before_sending: BeforeSending<'_>,
+) -> Result<Executed, AnchorError> {
+    let chain = context.chain;
+    let network = &chain.settings().network;
+    check_environment(context.environment, network)?;
+    let keys = signer.public_keys();
+    let sender = signer.address();
+    let plan = plan(chain, call.clone(), sender, Some(&keys), &context.choices).await?;
+    if !plan.can_be_signed {
+        let needed = plan.signature_count;
+        return Err(AnchorError::NotEnoughSignatures { given: signer.signature_count(), needed });
+    }
+    let review = Review {
+        network: network.name.to_string(),
+        sender,
+        transaction: plan.transaction.clone(),
+        changes,
+        energy: plan.estimate.energy,
+        microccd: plan.estimate.microccd,
+        most_microccd: plan.most_microccd,
+    };
+    if !attendant.confirm(&review) {
+        return Err(AnchorError::NotConfirmed);
+    }
+    let session = Session::open(chain, context.state_folder, sender).await?;
+    session.refuse_repeated_call(&call, None)?;
+    let nonce = session.nonce(context.choices.nonce).await?;
+    let transaction = plan.transaction.clone().with_nonce(nonce)?;
+    let signatures = signer.sign(ToSign::Transaction(&transaction)).await?;
+    if !check_signatures(&plan.account, &transaction.hash_to_sign(), &signatures)? {
+        return Err(AnchorError::NotEnoughSignatures { given: signatures.count(), needed: plan.signature_count });
+    }
+    let signed = SignedTransaction { transaction, signatures };
+    session.record(&signed)?;
+    let hash = signed.hash();
+    attendant.step(&Step::Signed(hash));
+    before_sending(&signed)?;
+    session.send(&signed).await?;
+    // Others may use the account while this transaction makes its way.
+    drop(session);
+    attendant.step(&Step::Sent(hash));
+    let expiry = Some(signed.transaction.expiry());
+    let status = follow(chain, context.state_folder, hash, expiry, context.wait, &mut |state| {
+        attendant.step(&Step::State(hash, state));
+    })
+    .await?;
+    Ok(Executed { status, plan })
+}

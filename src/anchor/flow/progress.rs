@@ -1,0 +1,150 @@
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{json, Value};
+
+use crate::anchor::AnchorError;
+use crate::chain::TransactionHash;
+use crate::digest::Sha256Digest;
+use crate::identity::{AccountAddress, Network, TokenId};
+
+use super::FlowError;
+
+/// How far a two-step registration came: a JSON file (`cardproof.two-step/1`) that is replaced as a whole.
+#[derive(Debug)]
+pub(super) struct Progress {
+    path: PathBuf,
+    uri: String,
+    registration: Option<(TransactionHash, u64)>,
+    token_id: Option<TokenId>,
+}
+
+impl Progress {
+    /// Reads the file of this network, sender, URI and template, if there is one.
+    pub(super) fn load(
+        state_folder: &Path,
+        network: &Network,
+        sender: AccountAddress,
+        uri: &str,
+        template: &[u8],
+    ) -> Result<Self, FlowError> {
+        let short = |text: String| text.chars().take(16).collect::<String>();
+        let what = Sha256Digest::of(&[uri.as_bytes(), b"\0", template].concat());
+        let name = format!("{sender}-{}.json", short(what.to_string()));
+        let path = state_folder.join("two-step").join(short(network.genesis.to_string())).join(name);
+        let mut progress = Self { path, uri: uri.to_owned(), registration: None, token_id: None };
+        match fs::read(&progress.path) {
+            Ok(bytes) => progress.apply(&bytes)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(cause) => return Err(FlowError::File { path: progress.path, cause }),
+        }
+        Ok(progress)
+    }
+
+    fn apply(&mut self, bytes: &[u8]) -> Result<(), FlowError> {
+        let wrong = |why: &str| FlowError::State { path: self.path.clone(), why: why.into() };
+        let json: Value = serde_json::from_slice(bytes).map_err(|_| wrong("it is not JSON"))?;
+        let text = |field: &str| json.get(field).and_then(Value::as_str);
+        if text("schema") != Some("cardproof.two-step/1") {
+            return Err(wrong("it is not of the schema cardproof.two-step/1"));
+        }
+        if let Some(hash) = text("registration") {
+            let hash = hash.parse().map_err(|_| wrong("it names no transaction"))?;
+            let expiry = json.get("expiry").and_then(Value::as_u64).ok_or_else(|| wrong("it has no expiry"))?;
+            self.registration = Some((hash, expiry));
+        }
+        if let Some(token_id) = text("token_id") {
+            self.token_id = Some(token_id.parse().map_err(|_| wrong("its token id is none"))?);
+        }
+        Ok(())
+    }
+
+    /// The registration that was signed, and when it expires in seconds since 1970.
+    pub(super) fn registration(&self) -> Option<(TransactionHash, u64)> {
+        self.registration
+    }
+
+    /// The new agent, once its registration is finalized.
+    pub(super) fn token_id(&self) -> Option<TokenId> {
+        self.token_id
+    }
+
+    pub(super) fn remember_registration(&mut self, hash: TransactionHash, expiry: u64) -> Result<(), AnchorError> {
+        self.registration = Some((hash, expiry));
+        self.save()
+    }
+
+    pub(super) fn forget_registration(&mut self) -> Result<(), AnchorError> {
+        self.registration = None;
+        self.save()
+    }
+
+    pub(super) fn remember_token(&mut self, token_id: TokenId) -> Result<(), AnchorError> {
+        self.token_id = Some(token_id);
+        self.save()
+    }
+
+    /// Removes the file: there is nothing left to go on with.
+    pub(super) fn remove(self) -> Result<(), AnchorError> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(FlowError::File { path: self.path, cause: error }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn save(&self) -> Result<(), AnchorError> {
+        let json = json!({
+            "schema": "cardproof.two-step/1",
+            "uri": self.uri,
+            "registration": self.registration.map(|(hash, _)| hash.to_string()),
+            "expiry": self.registration.map(|(_, expiry)| expiry),
+            "token_id": self.token_id.map(|token_id| token_id.to_string()),
+        });
+        let write = || {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(format!("{json:#}\n").as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&self.path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|cause| FlowError::File { path: self.path.clone(), cause }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_remembered_is_read_again_and_belongs_to_one_registration() {
+        let folder = tempfile::tempdir().unwrap();
+        let network = Network::built_in("testnet").unwrap();
+        let sender = AccountAddress([1; 32]);
+        let load = |uri: &str, template: &[u8]| Progress::load(folder.path(), &network, sender, uri, template).unwrap();
+        let mut progress = load("https://a.example/card.json", b"{{badge}}");
+        assert_eq!((progress.registration(), progress.token_id()), (None, None));
+        progress.remember_registration(TransactionHash([3; 32]), 1_798_761_600).unwrap();
+        progress.remember_token(TokenId(u64::MAX)).unwrap();
+        let again = load("https://a.example/card.json", b"{{badge}}");
+        assert_eq!(again.registration(), Some((TransactionHash([3; 32]), 1_798_761_600)));
+        assert_eq!(again.token_id(), Some(TokenId(u64::MAX)));
+        assert_eq!(load("https://a.example/other.json", b"{{badge}}").token_id(), None);
+        assert_eq!(load("https://a.example/card.json", b"{{badge}} ").token_id(), None);
+        again.remove().unwrap();
+        assert_eq!(load("https://a.example/card.json", b"{{badge}}").token_id(), None);
+    }
+
+    #[test]
+    fn a_damaged_file_stops_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let network = Network::built_in("testnet").unwrap();
+        let load = || Progress::load(folder.path(), &network, AccountAddress([1; 32]), "u", b"t");
+        let mut progress = load().unwrap();
+        progress.remember_token(TokenId(1)).unwrap();
+        fs::write(&progress.path, "{").unwrap();
+        assert!(matches!(load(), Err(FlowError::State { .. })));
+    }
+}

@@ -1,0 +1,86 @@
+use crate::anchor::{dry_run, parameter_call, AnchorError, Signer};
+use crate::chain::{AgentReader, AtBlock};
+use crate::fetch::{CardFetcher, Origin};
+use crate::identity::{AccountAddress, TokenId};
+use crate::registry::parameter::Register;
+use crate::registry::{MetadataEntry, RegistryEvent};
+
+use super::anchor::digest_of;
+use super::{execute, find_duplicate, Attendant, BeforeSending, Card, Change, Context, Executed, FlowError, Search};
+
+/// A new agent.
+#[derive(Debug, Clone)]
+pub struct RegisterRequest {
+    /// The card; `None` registers without a digest.
+    pub card: Option<Card>,
+    /// Where it is, or will be, hosted.
+    pub uri: String,
+    /// Keys and values to store with the agent.
+    pub metadata: Vec<MetadataEntry>,
+    /// Whether the URI must serve the card now.
+    pub check_url: bool,
+    /// Whether the sender may have an agent with this URI already.
+    pub allow_duplicate: bool,
+}
+
+/// Registers a new agent. Its token id is in the status of what is returned, once the transaction is finalized.
+///
+/// # Errors
+/// [`AnchorError`]; see [`execute`] for what may be on its way then.
+pub async fn register<F: CardFetcher, S: Signer>(
+    context: &Context<'_, F>,
+    request: &RegisterRequest,
+    signer: &S,
+    attendant: &mut dyn Attendant,
+    before_sending: BeforeSending<'_>,
+) -> Result<Executed, AnchorError> {
+    let uri = &request.uri;
+    let sha256 = match &request.card {
+        Some(card) => Some(digest_of(context.fetcher, card, uri, Origin::User, request.check_url, attendant).await?),
+        None => None,
+    };
+    let parameter = Register {
+        agent_uri: Some(uri.clone()),
+        metadata_hash: sha256,
+        external_reference: None,
+        initial_metadata: request.metadata.clone(),
+    };
+    if !request.allow_duplicate {
+        refuse_duplicate(context, &parameter, uri, signer.address(), attendant).await?;
+    }
+    let mut changes = vec![
+        Change { what: "agent", old: None, new: Some("a new one".into()) },
+        Change { what: "URI", old: None, new: Some(uri.clone()) },
+        Change { what: "SHA-256", old: None, new: sha256.map(|hash| hash.to_string()) },
+    ];
+    for entry in &request.metadata {
+        let value = String::from_utf8_lossy(&entry.value).into_owned();
+        changes.push(Change { what: "metadata", old: None, new: Some(format!("{} = {value}", entry.key)) });
+    }
+    let call = parameter_call(context.chain.settings().registry, &parameter)?;
+    execute(context, call, changes, signer, attendant, before_sending).await
+}
+
+async fn refuse_duplicate<F>(
+    context: &Context<'_, F>,
+    parameter: &Register,
+    uri: &str,
+    owner: AccountAddress,
+    attendant: &mut dyn Attendant,
+) -> Result<(), AnchorError> {
+    let chain = context.chain;
+    let registry = chain.settings().registry;
+    let block = chain.pin(AtBlock::LastFinalized).await?;
+    let (_, events) = dry_run(chain, &block, &parameter_call(registry, parameter)?, owner).await?;
+    let ours = events.iter().filter(|event| event.contract == registry);
+    let end: Option<TokenId> = ours.filter_map(|event| RegistryEvent::parse(&event.bytes).token_id()).next();
+    let end = end.ok_or_else(|| FlowError::SearchIncomplete {
+        owner,
+        why: "the dry run does not tell which token id comes next".into(),
+    })?;
+    let search = Search { block: &block, owner, uri, end };
+    match find_duplicate(chain, search, attendant).await? {
+        Some(agent) => Err(FlowError::Duplicate { agent, owner, uri: uri.to_owned() }.into()),
+        None => Ok(()),
+    }
+}

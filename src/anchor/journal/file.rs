@@ -1,0 +1,284 @@
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fs4::{FileExt, TryLockError};
+use serde_json::Value;
+
+use crate::anchor::SignedTransaction;
+use crate::chain::TransactionHash;
+use crate::identity::{AccountAddress, GenesisHash};
+use crate::registry::Timestamp;
+
+use super::{Entry, JournalError, JournalState};
+
+/// How often a lock that somebody holds is tried again.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// The journal of one account on one network.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    path: PathBuf,
+}
+
+impl Journal {
+    /// The journal of `account` under the state folder. Nothing is created yet.
+    pub fn of(state_folder: &Path, genesis: &GenesisHash, account: AccountAddress) -> Self {
+        let mut canonical = *account.bytes();
+        canonical[29..].fill(0);
+        let network: String = genesis.to_string().chars().take(16).collect();
+        let folder = state_folder.join("transactions").join(network);
+        Self { path: folder.join(format!("{}.jsonl", AccountAddress(canonical))) }
+    }
+
+    /// Looks for a transaction in the journals of all accounts of a network.
+    ///
+    /// # Errors
+    /// [`JournalError`] when a journal cannot be read.
+    pub fn find(
+        state_folder: &Path,
+        genesis: &GenesisHash,
+        hash: TransactionHash,
+    ) -> Result<Option<(Self, Entry)>, JournalError> {
+        let network: String = genesis.to_string().chars().take(16).collect();
+        let folder = state_folder.join("transactions").join(network);
+        let disk = |cause| JournalError::Disk { path: folder.clone(), cause };
+        let files = match fs::read_dir(&folder) {
+            Ok(files) => files,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(disk(error)),
+        };
+        for file in files {
+            let path = file.map_err(disk)?.path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let journal = Self { path };
+                if let Some(entry) = journal.entries()?.into_iter().rev().find(|entry| entry.hash() == hash) {
+                    return Ok(Some((journal, entry)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where it is on disk.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All transactions in it, oldest first, each with its last known state. Empty when there is no file.
+    ///
+    /// A line without its end was being written when the machine stopped; what it announces was not done, so it does not count.
+    ///
+    /// # Errors
+    /// [`JournalError`] when the file cannot be read or a whole line of it cannot be understood.
+    pub fn entries(&self) -> Result<Vec<Entry>, JournalError> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) => return Err(self.disk(cause)),
+        };
+        let mut entries = Vec::new();
+        for (at, line) in text.split_inclusive('\n').enumerate() {
+            let Some(line) = line.strip_suffix('\n') else { break };
+            let damaged = |why| JournalError::Damaged { path: self.path.clone(), line: at + 1, why };
+            Entry::apply(line, &mut entries).map_err(damaged)?;
+        }
+        Ok(entries)
+    }
+
+    /// Waits until no other run holds the account, at most for `patience`, and holds it.
+    ///
+    /// # Errors
+    /// [`JournalError::Busy`] when the other run does not let go in time.
+    pub async fn lock(&self, patience: Duration) -> Result<JournalLock, JournalError> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(|cause| JournalError::Disk { path: folder.to_owned(), cause })?;
+        let path = self.path.with_extension("lock");
+        let disk = |cause| JournalError::Disk { path: path.clone(), cause };
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(disk)?;
+        let give_up = tokio::time::Instant::now() + patience;
+        loop {
+            // Through the trait: the standard library has a method of the same name in later versions.
+            match FileExt::try_lock(&lock) {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < give_up => tokio::time::sleep(RETRY).await,
+                Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(patience.as_secs())),
+                Err(TryLockError::Error(cause)) => return Err(disk(cause)),
+            }
+        }
+        Ok(JournalLock { journal: self.clone(), _lock: lock })
+    }
+
+    fn disk(&self, cause: io::Error) -> JournalError {
+        JournalError::Disk { path: self.path.clone(), cause }
+    }
+
+    /// Appends one line and waits until it is on the disk.
+    fn append(&self, line: &Value) -> Result<(), JournalError> {
+        let write = || -> io::Result<()> {
+            let is_new = !self.path.exists();
+            let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path)?;
+            let end = end_of_last_line(&self.path)?;
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.sync_all()?;
+            if is_new {
+                // The name of a new file is on the disk only when its folder is.
+                self.path.parent().map_or(Ok(()), sync_folder)?;
+            }
+            Ok(())
+        };
+        write().map_err(|cause| self.disk(cause))
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    // Other systems cannot open a folder to sync it, and write its entries through.
+    Ok(())
+}
+
+/// Where the last whole line ends: a torn one after it is written over.
+fn end_of_last_line(path: &Path) -> io::Result<u64> {
+    let bytes = fs::read(path)?;
+    Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1))
+}
+
+/// Holds an account: no other run takes a nonce of it or sends for it meanwhile. Let go when dropped, or when the process
+/// ends in whatever way.
+#[derive(Debug)]
+pub struct JournalLock {
+    journal: Journal,
+    _lock: File,
+}
+
+impl JournalLock {
+    /// The journal that is held.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Writes down a signed transaction, before it is sent. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`JournalError::Disk`]; the transaction must not be sent then.
+    pub fn record(&self, signed: &SignedTransaction, now: Timestamp) -> Result<(), JournalError> {
+        let entry = Entry { state: JournalState::Signed, time: now, signed: signed.clone() };
+        self.journal.append(&entry.to_json())
+    }
+
+    /// Writes down what became of a transaction.
+    ///
+    /// # Errors
+    /// [`JournalError::Disk`].
+    pub fn change(&self, hash: TransactionHash, state: JournalState, now: Timestamp) -> Result<(), JournalError> {
+        self.journal.append(&Entry::change_to_json(hash, state, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::anchor::{Call, Energy, Signatures, Transaction};
+    use crate::identity::{ContractAddress, TESTNET};
+
+    const NOW: Timestamp = Timestamp(1_785_771_369_045);
+
+    fn signed(nonce: u64) -> SignedTransaction {
+        let call =
+            Call { contract: ContractAddress::new(1, 0), receive_name: "CIS-8004.revoke".into(), parameter: vec![1, 2, 3] };
+        let transaction = Transaction::new(call, account(0), nonce, 1_798_761_600, Energy::Execution(1000), 1).unwrap();
+        SignedTransaction { transaction, signatures: Signatures([(0, [(0, [9; 64])].into())].into()) }
+    }
+
+    fn account(alias: u8) -> AccountAddress {
+        let mut bytes = [7; 32];
+        bytes[31] = alias;
+        AccountAddress(bytes)
+    }
+
+    fn journal(folder: &tempfile::TempDir) -> Journal {
+        Journal::of(folder.path(), &TESTNET.genesis, account(0))
+    }
+
+    #[test]
+    fn all_aliases_of_an_account_share_a_journal() {
+        let of = |alias| Journal::of(Path::new("state"), &TESTNET.genesis, account(alias)).path;
+        assert_eq!(of(0), of(9));
+    }
+
+    #[tokio::test]
+    async fn the_last_line_about_a_transaction_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(&folder);
+        assert!(journal.entries().unwrap().is_empty());
+        let lock = journal.lock(Duration::ZERO).await.unwrap();
+        for nonce in 1..=3 {
+            lock.record(&signed(nonce), NOW).unwrap();
+        }
+        lock.change(signed(1).hash(), JournalState::Finalized, NOW).unwrap();
+        lock.change(signed(2).hash(), JournalState::Sent, NOW).unwrap();
+        let entries = journal.entries().unwrap();
+        let states: Vec<_> = entries.iter().map(|entry| entry.state).collect();
+        assert_eq!(states, [JournalState::Finalized, JournalState::Sent, JournalState::Signed]);
+        assert_eq!(entries[2].signed, signed(3));
+        let found = Journal::find(folder.path(), &TESTNET.genesis, signed(2).hash()).unwrap().unwrap();
+        assert_eq!(found.1.state, JournalState::Sent);
+        assert!(Journal::find(folder.path(), &TESTNET.genesis, signed(9).hash()).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn two_runs_do_not_hold_one_account() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(&folder);
+        let first = journal.lock(Duration::ZERO).await.unwrap();
+        assert!(matches!(journal.lock(Duration::ZERO).await, Err(JournalError::Busy(_))));
+        let waiting = tokio::spawn({
+            let journal = journal.clone();
+            async move { journal.lock(Duration::from_secs(20)).await.map(drop) }
+        });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        drop(first);
+        waiting.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_torn_line_does_not_count_and_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(&folder);
+        let lock = journal.lock(Duration::ZERO).await.unwrap();
+        lock.record(&signed(1), NOW).unwrap();
+        let whole = fs::read(&journal.path).unwrap();
+        lock.record(&signed(2), NOW).unwrap();
+        let both = fs::read(&journal.path).unwrap();
+        for cut in [whole.len() + 1, whole.len() + 40, both.len() - 1] {
+            fs::write(&journal.path, &both[..cut]).unwrap();
+            assert_eq!(journal.entries().unwrap().len(), 1, "cut at {cut}");
+            lock.record(&signed(3), NOW).unwrap();
+            let entries = journal.entries().unwrap();
+            assert_eq!(entries.iter().map(|entry| entry.signed.transaction.nonce()).collect::<Vec<_>>(), [1, 3]);
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_stops_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(&folder);
+        fs::create_dir_all(journal.path.parent().unwrap()).unwrap();
+        for line in [
+            "not json",
+            "{}",
+            "{\"schema\":\"cardproof.journal/1\",\"state\":\"sent\",\"time_ms\":1,\"transaction_hash\":\"00\"}",
+        ] {
+            fs::write(&journal.path, format!("{line}\n")).unwrap();
+            assert!(matches!(journal.entries(), Err(JournalError::Damaged { line: 1, .. })), "{line}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+use std::path::Path;
+use std::time::Duration;
+
+use crate::chain::{AgentReader, AtBlock, ChainClient, Sent, TransactionHash, TransactionStatus};
+use crate::identity::AccountAddress;
+use crate::registry::Timestamp;
+
+use super::journal::{Entry, Journal, JournalLock, JournalState};
+use super::plan::check_expiry;
+use super::{AnchorError, Call, SignedTransaction};
+
+/// How long a run waits for another run of the same account, and for its own earlier transactions to be finalized.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it looks.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Holds an account from choosing a nonce to having sent: meanwhile no other run of cardproof does the same for it.
+pub struct Session<'a> {
+    chain: &'a ChainClient,
+    lock: JournalLock,
+    sender: AccountAddress,
+}
+
+impl<'a> Session<'a> {
+    /// Waits for other runs of the account, holds it, and writes down what became of transactions that an earlier run left open.
+    ///
+    /// # Errors
+    /// [`AnchorError`] when another run does not let go, or the journal or the node cannot be read.
+    pub async fn open(chain: &'a ChainClient, state_folder: &Path, sender: AccountAddress) -> Result<Self, AnchorError> {
+        let journal = Journal::of(state_folder, &chain.settings().network.genesis, sender);
+        let session = Self { chain, lock: journal.lock(PATIENCE).await?, sender };
+        session.settle().await?;
+        Ok(session)
+    }
+
+    /// The journal that is held.
+    pub fn journal(&self) -> &Journal {
+        self.lock.journal()
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.chain.settings().clock)()
+    }
+
+    /// Asks the chain about every transaction that may still end up in a block.
+    async fn settle(&self) -> Result<(), AnchorError> {
+        for entry in self.journal().entries()?.into_iter().filter(|entry| entry.state.is_open()) {
+            if let Some(state) = settled(self.chain, &entry).await? {
+                self.lock.change(entry.hash(), state, self.now())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the journal knows how a transaction ended.
+    ///
+    /// # Errors
+    /// [`AnchorError::Journal`].
+    pub fn is_settled(&self, hash: TransactionHash) -> Result<bool, AnchorError> {
+        let entries = self.journal().entries()?;
+        Ok(entries
+            .iter()
+            .any(|entry| entry.hash() == hash && matches!(entry.state, JournalState::Finalized | JournalState::Expired)))
+    }
+
+    /// Refuses a transaction when another with the same call was signed before and may still be carried out: the same thing would be
+    /// done twice.
+    ///
+    /// # Errors
+    /// [`AnchorError::Repeated`].
+    pub fn refuse_repetition(&self, signed: &SignedTransaction) -> Result<(), AnchorError> {
+        self.refuse_repeated_call(signed.transaction.call(), Some(signed.hash()))
+    }
+
+    /// As [`Session::refuse_repetition`], for a call that is not signed yet.
+    ///
+    /// # Errors
+    /// [`AnchorError::Repeated`].
+    pub fn refuse_repeated_call(&self, call: &Call, except: Option<TransactionHash>) -> Result<(), AnchorError> {
+        let same =
+            |entry: &Entry| entry.state.is_open() && entry.signed.transaction.call() == call && Some(entry.hash()) != except;
+        match self.journal().entries()?.into_iter().find(same) {
+            None => Ok(()),
+            Some(entry) => Err(AnchorError::Repeated {
+                hash: entry.hash(),
+                signed: entry.time,
+                nonce: entry.signed.transaction.nonce(),
+                expiry: Timestamp(entry.signed.transaction.expiry().saturating_mul(1000)),
+            }),
+        }
+    }
+
+    /// The nonce for the next transaction, or the chosen one when it can be used.
+    ///
+    /// While only our own earlier transactions are on their way, they are waited for; those of others make the next nonce a guess.
+    ///
+    /// # Errors
+    /// [`AnchorError::Pending`], [`AnchorError::NonceUsed`] or [`AnchorError::NonceGap`] (fault C-75).
+    pub async fn nonce(&self, chosen: Option<u64>) -> Result<u64, AnchorError> {
+        let address = self.sender;
+        let give_up = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let next = self.chain.next_nonce(address).await?;
+            if let Some(nonce) = chosen {
+                return self.chosen_nonce(nonce, next.nonce, next.all_final).await;
+            }
+            if next.all_final {
+                return Ok(next.nonce);
+            }
+            let before = next.nonce.saturating_sub(1);
+            let ours = |entry: &Entry| entry.state.is_open() && entry.signed.transaction.nonce() == before;
+            if !self.journal().entries()?.iter().any(ours) || tokio::time::Instant::now() > give_up {
+                return Err(AnchorError::Pending { address, next: next.nonce });
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    async fn chosen_nonce(&self, nonce: u64, next: u64, all_final: bool) -> Result<u64, AnchorError> {
+        let address = self.sender;
+        if nonce > next {
+            return Err(AnchorError::NonceGap { address, nonce, next });
+        }
+        let finalized = if all_final {
+            next
+        } else {
+            let block = self.chain.pin(AtBlock::LastFinalized).await?;
+            self.chain.account(&block, address).await?.map_or(1, |account| account.next_nonce)
+        };
+        if nonce < finalized {
+            return Err(AnchorError::NonceUsed { address, nonce, next });
+        }
+        Ok(nonce)
+    }
+
+    /// Writes a signed transaction down, before it is sent. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`AnchorError::Journal`]; the transaction must not be sent then. [`AnchorError::Expired`] when it is too late for it.
+    pub fn record(&self, signed: &SignedTransaction) -> Result<(), AnchorError> {
+        check_expiry(signed.transaction.expiry(), self.now())?;
+        let hash = signed.hash();
+        if self.journal().entries()?.into_iter().any(|entry| entry.hash() == hash) {
+            return Ok(());
+        }
+        Ok(self.lock.record(signed, self.now())?)
+    }
+
+    /// Sends a transaction that was written down, once.
+    ///
+    /// # Errors
+    /// [`AnchorError::Refused`] when the node turned it away, [`AnchorError::SendUnclear`] when it may have been taken.
+    pub async fn send(&self, signed: &SignedTransaction) -> Result<TransactionHash, AnchorError> {
+        self.record(signed)?;
+        let hash = signed.hash();
+        match self.chain.send(&signed.block_item()).await {
+            Ok(Sent::Accepted(_) | Sent::AlreadyKnown) => self.lock.change(hash, JournalState::Sent, self.now())?,
+            Ok(Sent::Refused(why)) => {
+                // An earlier attempt with these bytes may have been taken, and this answer be about its repetition.
+                if self.chain.transaction_status(hash).await.is_ok_and(|status| status != TransactionStatus::Unknown) {
+                    self.lock.change(hash, JournalState::Sent, self.now())?;
+                } else {
+                    self.lock.change(hash, JournalState::Refused, self.now())?;
+                    return Err(AnchorError::Refused { hash, why });
+                }
+            }
+            Err(cause) => return Err(AnchorError::SendUnclear { hash, cause }),
+        }
+        Ok(hash)
+    }
+}
+
+/// What became of a transaction, when that is certain.
+async fn settled(chain: &ChainClient, entry: &Entry) -> Result<Option<JournalState>, AnchorError> {
+    let transaction = &entry.signed.transaction;
+    let block = chain.pin(AtBlock::LastFinalized).await?;
+    Ok(match chain.transaction_status(entry.hash()).await? {
+        TransactionStatus::Finalized(_) => Some(JournalState::Finalized),
+        TransactionStatus::Unknown if block.time.0 / 1000 > transaction.expiry() => Some(JournalState::Expired),
+        _ => None,
+    })
+}

@@ -1,0 +1,24 @@
+use super::{Findings, Rule, Subject};
+use crate::card::findings::quote;
+use crate::card::{Code, Dialect};
+
+/// The name of a Society AI agent routes requests, so it has to be URL-safe.
+pub(super) struct Name;
+
+impl Rule for Name {
+    fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
+        if !subject.is(Dialect::SocietyAi) {
+            return;
+        }
+        // The unreserved characters of RFC 3986, section 2.3.
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+        let Some((node, text)) = subject.root.get("name").and_then(|node| Some((node, node.as_str()?))) else {
+            return;
+        };
+        if !text.chars().all(is_safe) {
+            findings.add(Code::NameNotUrlSafe, node.span.start, || {
+                format!("The name {} may only have ASCII letters, digits and - . _ ~.", quote(text))
+            });
+        }
+    }
+}

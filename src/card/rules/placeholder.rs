@@ -1,0 +1,36 @@
+use super::site::{Role, Site};
+use super::{Findings, Rule, Subject};
+use crate::card::findings::quote;
+use crate::card::Code;
+
+/// A value copied from an example: `TKN1A2B3C4...`, `0x1234...abcd`, `https://...`, `ws-agent://{name}`.
+pub(super) struct Placeholder;
+
+impl Rule for Placeholder {
+    fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
+        for site in &subject.placeholders {
+            let text = site.node.as_str().unwrap_or_default();
+            findings.add(Code::Placeholder, site.node.span.start, || {
+                format!("{} is the placeholder of an example; put the real value in its place.", quote(text))
+            });
+        }
+    }
+}
+
+/// Whether a value stands for one that its author has yet to fill in.
+pub(super) fn is_placeholder(site: &Site<'_, '_>) -> bool {
+    let Some(text) = site.node.as_str() else {
+        return false;
+    };
+    let encloses = |open, close| text.find(open).zip(text.rfind(close)).is_some_and(|(open, close)| open < close);
+    let marked = encloses('<', '>') || encloses('{', '}');
+    let lower = text.to_ascii_lowercase();
+    match site.role {
+        // Dots may be part of a path, a data URI may hold anything, and a sentence is no placeholder.
+        Role::Uri | Role::Link => {
+            let unfilled = marked || lower.contains("://...") || lower.contains("://your-") || text.contains('…');
+            unfilled && !lower.starts_with("data:") && !text.contains(char::is_whitespace)
+        }
+        _ => marked || text.contains("...") || text.contains('…') || lower.starts_with("your_") || lower.starts_with("your-"),
+    }
+}

@@ -1,0 +1,49 @@
+use url::Url;
+
+use super::{Findings, Role, Rule, Subject};
+use crate::card::findings::quote;
+use crate::card::Code;
+
+/// Where a URI belongs stands an absolute one, without a password in it.
+pub(super) struct Uri;
+
+impl Rule for Uri {
+    fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
+        for (offset, text) in uris(subject) {
+            match parse(text) {
+                Err(why) => findings.add(Code::InvalidUri, offset, || format!("{} is not an absolute URI: {why}.", quote(text))),
+                Ok(url) if url.password().is_some() || !url.username().is_empty() => {
+                    // The value itself is not repeated: findings end up in logs.
+                    findings.add(Code::UriCredentials, offset, || {
+                        "This URI holds a user name or a password, which everybody can read here.".into()
+                    });
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+/// The texts that are URIs or look like one. An empty one is the schema's finding.
+pub(super) fn uris<'s>(subject: &'s Subject<'_, '_>) -> impl Iterator<Item = (usize, &'s str)> + 's {
+    let links = subject.texts(|role| role == Role::Link).filter(|(_, text)| looks_like_url(text));
+    subject.texts(|role| role == Role::Uri).chain(links).filter(|(_, text)| !text.is_empty())
+}
+
+/// Whether a free text is meant as a URL: one word that starts with a scheme and two slashes.
+fn looks_like_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) && !text.contains(' ')
+}
+
+/// Reads an absolute URI. Browsers forgive what RFC 3986 excludes; a card goes to other programs too.
+pub(super) fn parse(text: &str) -> Result<Url, String> {
+    let excluded = |c: char| c.is_whitespace() || c.is_control() || "\"<>\\^`{|}".contains(c);
+    if let Some(c) = text.chars().find(|c| excluded(*c)) {
+        return Err(format!("the character U+{:04X} does not belong in a URI", u32::from(c)));
+    }
+    Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => "it does not start with a scheme such as https://".into(),
+        other => other.to_string(),
+    })
+}

@@ -1,0 +1,25 @@
+use super::{Findings, Rule, Subject};
+use crate::card::findings::quote;
+use crate::card::{Code, Dialect, Node};
+
+/// An agent behind the hub is reached at `ws-agent://{name}`, under its own name.
+pub(super) struct WsAgent;
+
+impl Rule for WsAgent {
+    fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
+        let text = |key| subject.root.get(key).and_then(Node::as_str);
+        let (Some(name), Some(url)) = (text("name"), text("url")) else {
+            return;
+        };
+        let Some(called) = url.strip_prefix("ws-agent://").filter(|_| subject.is(Dialect::SocietyAi)) else {
+            return;
+        };
+        let offset = subject.root.get("url").map_or(0, |node| node.span.start);
+        let is_template = subject.placeholders.iter().any(|site| site.node.span.start == offset);
+        if called != name && !name.is_empty() && !is_template {
+            findings.add(Code::WsAgentName, offset, || {
+                format!("The URL leads to the agent {}, while the card's name is {}.", quote(called), quote(name))
+            });
+        }
+    }
+}

@@ -1,0 +1,168 @@
+use std::path::PathBuf;
+
+use cardproof::anchor::flow::{self, AnchorRequest, Card, Context, UriChoice};
+use cardproof::anchor::journal::{Entry, Journal, JournalState};
+use cardproof::anchor::{follow, Signer, State, Status};
+use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::identity::{AccountAddress, AgentName, TokenId};
+use cardproof::registry::parameter::{EntryPoint, Parameter, SetAgentUri};
+use serde_json::json;
+
+use super::conclude;
+use super::config::Config;
+use super::connect;
+use super::exit::{CliError, Exit};
+use super::failure;
+use super::options::OutputOptions;
+use super::settings::NetworkSettings;
+use super::shell::Shell;
+use super::terminal::Terminal;
+use super::tx::options::{HeaderOptions, ReachOptions, SendOptions, SenderOptions};
+use super::tx::read_file;
+
+/// Anchor a new card: its digest, and where it is hosted
+///
+/// Hashes the local file, requires the URI to serve exactly its bytes, tries the transaction, shows what it changes, signs and sends it,
+/// waits until it is finalized, and verifies the card.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 anchored; 1 the bytes differ, or the transaction was rejected; 2 refused before any work; \
+    3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
+)]
+pub(crate) struct Args {
+    /// A token id, a badge or a CAIP-19 identifier
+    #[arg(value_name = "AGENT")]
+    agent: AgentName,
+    /// The card: your own copy, byte for byte as it is hosted
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["trust_url", "resume"])]
+    card: Option<PathBuf>,
+    /// Where it is hosted [default: the URI that the agent has]
+    #[arg(long, value_name = "URI")]
+    uri: Option<String>,
+    /// Take the digest from whatever the URI serves now, without a card of your own
+    #[arg(long, conflicts_with_all = ["card", "no_url_check"])]
+    trust_url: bool,
+    /// Go on with an anchoring that was interrupted: follow the transaction that is in the journal
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    header: HeaderOptions,
+    #[command(flatten)]
+    sender: SenderOptions,
+    #[command(flatten)]
+    send: SendOptions,
+    #[command(flatten)]
+    reach: ReachOptions,
+}
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let settings = NetworkSettings::resolve(&args.reach.node.network, &config)?;
+    let (contract, agent) = settings.locate(&args.agent)?;
+    let state_folder = args.send.state_folder(&config)?;
+    let reach = &args.reach;
+    let at = AtBlock::LastFinalized;
+    let chain = connect::chain(&reach.node, &reach.tls, &config, &settings.network, contract, at)?;
+    let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
+    let keys = args.sender.read(shell)?;
+    if args.resume {
+        let sender = keys.as_ref().map(|keys| keys.signer.address()).or(args.sender.sender);
+        let journal = sender.map(|sender| Journal::of(&state_folder, &settings.network.genesis, sender));
+        let journal =
+            journal.ok_or_else(|| CliError::usage("--resume needs to know the sender").hint("name it with --sender"))?;
+        if let Some(entry) = interrupted(&journal, &chain, agent)? {
+            return super::block_on(async {
+                let status = resumed(&entry, &chain, &state_folder, args, shell).await?;
+                conclude::show(&status, Some(agent), &chain, &fetcher, true, output.json, shell).await
+            });
+        }
+        if args.card.is_none() && !args.trust_url {
+            let message = format!("the journal of {} has no anchoring of agent {agent} to go on with", sender_text(sender));
+            return Err(CliError::refused("nothing_to_resume", message).hint("anchor the card anew with --card"));
+        }
+    }
+    let mut terminal = Terminal::new(shell, args.send.yes)?;
+    let keys = keys.map_or_else(|| args.sender.require(shell), Ok)?;
+    let card = match &args.card {
+        Some(path) => Card::Local(read_file(path)?),
+        None => Card::TrustUrl,
+    };
+    let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
+    let request = AnchorRequest { agent, card, uri, check_url: !args.send.no_url_check };
+    let context = Context {
+        chain: &chain,
+        fetcher: &fetcher,
+        state_folder: &state_folder,
+        environment: keys.environment.as_deref(),
+        choices: args.header.choices(),
+        wait: args.send.wait_for(),
+    };
+    super::block_on(async {
+        let anchored =
+            flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await.map_err(failure::anchor)?;
+        match &anchored.status {
+            Some(status) => {
+                conclude::show(status, Some(agent), &chain, &fetcher, context.wait.is_some(), output.json, shell).await
+            }
+            None => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
+        }
+    })
+}
+
+fn sender_text(sender: Option<AccountAddress>) -> String {
+    sender.map_or_else(|| "the sender".into(), |sender| format!("account {sender}"))
+}
+
+/// The newest anchoring of the agent that may have reached the chain.
+fn interrupted(journal: &Journal, chain: &ChainClient, agent: TokenId) -> Result<Option<Entry>, CliError> {
+    let registry = chain.settings().registry;
+    let is_it = |entry: &Entry| {
+        let call = entry.signed.transaction.call();
+        let parameter = SetAgentUri::from_bytes(&call.parameter);
+        call.contract == registry
+            && call.receive_name == EntryPoint::SetAgentUri.receive_name()
+            && parameter.is_ok_and(|parameter| parameter.token_id == agent)
+            && !matches!(entry.state, JournalState::Refused | JournalState::Expired)
+    };
+    let entries = journal.entries().map_err(|error| failure::anchor(error.into()))?;
+    Ok(entries.into_iter().rev().find(is_it))
+}
+
+async fn resumed(
+    entry: &Entry,
+    chain: &ChainClient,
+    state_folder: &std::path::Path,
+    args: &Args,
+    shell: &Shell,
+) -> Result<Status, CliError> {
+    let hash = entry.hash();
+    shell.always(&format!("going on with the transaction {hash}"));
+    let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
+    let expiry = Some(entry.signed.transaction.expiry());
+    follow(chain, state_folder, hash, expiry, args.send.wait_for(), &mut on_change).await.map_err(failure::anchor)
+}
+
+/// Nothing was sent, because nothing would change.
+pub(crate) async fn already_anchored(
+    chain: &ChainClient,
+    fetcher: &cardproof::fetch::Fetcher,
+    agent: TokenId,
+    json: bool,
+    shell: &Shell,
+) -> Result<Exit, CliError> {
+    let verdict = conclude::verdict(chain, fetcher, agent).await?;
+    shell.note("this URI and this digest are anchored already: nothing was sent");
+    if json {
+        let report = serde_json::to_value(cardproof::report::ReportDocument::from(&verdict));
+        let report = report.map_err(|error| CliError::internal(error.to_string()))?;
+        shell.document(&json!({
+            "schema": "cardproof.tx-status/1",
+            "network": chain.settings().network.name,
+            "transaction_hash": null, "state": "finalized", "block": null, "outcome": null, "reject": null,
+            "energy": null, "microccd": null, "events": [], "token_id": agent.to_string(), "verify": report,
+        }));
+    } else {
+        conclude::report_lines(&verdict, shell);
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,124 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cardproof::anchor::flow::{self, Card, Context, RegisterRequest, TwoStepRequest};
+use cardproof::chain::AtBlock;
+use cardproof::identity::{Badge, TokenId};
+use cardproof::registry::MetadataEntry;
+
+use super::conclude;
+use super::config::Config;
+use super::connect;
+use super::exit::{CliError, Exit};
+use super::failure;
+use super::options::OutputOptions;
+use super::settings::NetworkSettings;
+use super::shell::Shell;
+use super::terminal::Terminal;
+use super::tx::options::{HeaderOptions, ReachOptions, SendOptions, SenderOptions};
+use super::tx::{key_value, read_file};
+
+/// Register a new agent with its card
+///
+/// Hashes the local file, requires the URI to serve exactly its bytes, makes sure that the sender has no agent with this URI yet, tries the
+/// transaction, signs and sends it, waits until it is finalized, and verifies the card.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "A card that must hold its own token address is registered with --two-step. Its file has placeholders: \
+    {{badge}}, {{caip19}}, {{token_id}}, {{chain}}, {{owner}}, {{owner_caip10}}, {{registry}}, {{registry_caip10}}. The same command, \
+    run again, goes on where it stopped.\n\nExit codes: 0 registered; 1 the bytes differ, or the transaction was rejected; 2 refused \
+    before any work; 3 cannot tell now: a node or host is unavailable, it is not finalized or not hosted yet; 5 internal error.")]
+pub(crate) struct Args {
+    /// The card: your own copy, byte for byte as it is hosted
+    #[arg(long, value_name = "FILE", required_unless_present = "trust_url")]
+    card: Option<PathBuf>,
+    /// Where it is hosted
+    #[arg(long, value_name = "URI")]
+    uri: String,
+    /// A key and value to store with the agent (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    metadata: Vec<(String, String)>,
+    /// Take the digest from whatever the URI serves now, without a card of your own
+    #[arg(long, conflicts_with_all = ["card", "no_url_check", "two_step"])]
+    trust_url: bool,
+    /// Register even if the sender already has an agent with this URI
+    #[arg(long)]
+    allow_duplicate: bool,
+    /// Register first, fill the token address into the card, wait until it is hosted, then anchor it
+    #[arg(long, requires = "card", conflicts_with = "no_url_check")]
+    two_step: bool,
+    /// Where to write the filled card of --two-step [default: card.json gives card.<token id>.json]
+    #[arg(long, value_name = "FILE", requires = "two_step")]
+    filled_card: Option<PathBuf>,
+    /// How long --two-step waits until the URI serves the filled card [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, requires = "two_step")]
+    host_wait: Option<Duration>,
+    #[command(flatten)]
+    header: HeaderOptions,
+    #[command(flatten)]
+    sender: SenderOptions,
+    #[command(flatten)]
+    send: SendOptions,
+    #[command(flatten)]
+    reach: ReachOptions,
+}
+
+/// Long enough to publish a file by hand.
+const USUAL_HOST_WAIT: Duration = Duration::from_secs(3600);
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let mut terminal = Terminal::new(shell, args.send.yes)?;
+    let config = Config::load(output.config.as_deref())?;
+    let settings = NetworkSettings::resolve(&args.reach.node.network, &config)?;
+    let state_folder = args.send.state_folder(&config)?;
+    let (reach, network) = (&args.reach, &settings.network);
+    let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
+    let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
+    let keys = args.sender.require(shell)?;
+    let metadata: Vec<MetadataEntry> =
+        args.metadata.iter().map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() }).collect();
+    let context = Context {
+        chain: &chain,
+        fetcher: &fetcher,
+        state_folder: &state_folder,
+        environment: keys.environment.as_deref(),
+        choices: args.header.choices(),
+        wait: args.send.wait_for(),
+    };
+    let card = args.card.as_deref().map(read_file).transpose()?;
+    if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
+        let request = TwoStepRequest {
+            template: template.clone(),
+            uri: args.uri.clone(),
+            metadata,
+            allow_duplicate: args.allow_duplicate,
+            out: args.filled_card.clone(),
+            name_for_output: path.clone(),
+            host_wait: args.host_wait.unwrap_or(USUAL_HOST_WAIT),
+        };
+        return super::block_on(async {
+            let done = flow::two_step(&context, &request, &keys.signer, &mut terminal).await.map_err(failure::anchor)?;
+            announce(done.token_id, &settings, shell);
+            match &done.anchored.status {
+                Some(status) => conclude::show(status, Some(done.token_id), &chain, &fetcher, true, output.json, shell).await,
+                None => super::anchor::already_anchored(&chain, &fetcher, done.token_id, output.json, shell).await,
+            }
+        });
+    }
+    let request = RegisterRequest {
+        card: Some(card.map_or(Card::TrustUrl, Card::Local)),
+        uri: args.uri.clone(),
+        metadata,
+        check_url: !args.send.no_url_check,
+        allow_duplicate: args.allow_duplicate,
+    };
+    super::block_on(async {
+        let executed = flow::register(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
+        let status = executed.map_err(failure::anchor)?.status;
+        conclude::show(&status, None, &chain, &fetcher, context.wait.is_some(), output.json, shell).await
+    })
+}
+
+fn announce(token_id: TokenId, settings: &NetworkSettings, shell: &Shell) {
+    let badge = Badge { contract: settings.network.registry, token_id };
+    shell.note(&format!("agent {token_id} is registered: {badge}"));
+}

@@ -1,0 +1,90 @@
+//! The person at the terminal: sees each step of a transaction, and says yes before anything is signed.
+
+use cardproof::anchor::flow::{Attendant, Review, Step};
+use cardproof::anchor::State;
+use cardproof::registry::Timestamp;
+
+use super::exit::CliError;
+use super::shell::Shell;
+
+/// Shows steps on stderr and asks there.
+pub(crate) struct Terminal<'a> {
+    shell: &'a Shell,
+    yes: bool,
+}
+
+impl<'a> Terminal<'a> {
+    /// Refuses at once where nobody could be asked: nothing is planned or signed for nothing.
+    pub(crate) fn new(shell: &'a Shell, yes: bool) -> Result<Self, CliError> {
+        if !yes && !shell.can_ask() {
+            return Err(CliError::refused("confirmation_needed", "there is no terminal to confirm the transaction in")
+                .hint("confirm it with --yes, or look at it first with --dry-run"));
+        }
+        Ok(Self { shell, yes })
+    }
+}
+
+impl Attendant for Terminal<'_> {
+    fn step(&mut self, step: &Step) {
+        match step {
+            // The hash must not be lost, however quiet the user wants it: it is how to find the transaction again.
+            Step::Signed(_) => self.shell.always(&step.to_string()),
+            Step::State(_, State::Received | State::Committed | State::Unknown) | Step::Fetching(_) | Step::Searching { .. } => {
+                self.shell.detail(&step.to_string());
+            }
+            _ => self.shell.note(&step.to_string()),
+        }
+    }
+
+    fn confirm(&mut self, review: &Review) -> bool {
+        for line in lines(review) {
+            // Nobody can say yes to what was not shown.
+            if self.yes {
+                self.shell.note(&line);
+            } else {
+                self.shell.always(&line);
+            }
+        }
+        self.yes || self.shell.ask("sign and send it? [y/N] ").is_some_and(|answer| matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}
+
+/// Network, contract, sender, change, energy and cost.
+pub(crate) fn lines(review: &Review) -> Vec<String> {
+    let transaction = &review.transaction;
+    let call = transaction.call();
+    let mut lines = vec![
+        format!("network    {}", review.network),
+        format!("contract   {} {}", call.contract, call.receive_name),
+        format!("sender     {} (nonce {})", review.sender, transaction.nonce()),
+    ];
+    for change in &review.changes {
+        let (old, new) = (change.old.as_deref().unwrap_or("(none)"), change.new.as_deref().unwrap_or("(none)"));
+        lines.push(if old == new {
+            format!("keeps      {} {new}", change.what)
+        } else {
+            format!("changes    {} from {old} to {new}", change.what)
+        });
+    }
+    lines.push(format!("energy     {} NRG expected, {} allowed", review.energy, transaction.energy()));
+    lines.push(format!("cost       {} expected, {} at most", ccd(review.microccd), ccd(review.most_microccd)));
+    lines.push(format!("expires    {}", Timestamp(transaction.expiry().saturating_mul(1000))));
+    lines
+}
+
+/// An amount in CCD with all six decimals.
+pub(crate) fn ccd(microccd: u64) -> String {
+    format!("{}.{:06} CCD", microccd / 1_000_000, microccd % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_six_decimals() {
+        assert_eq!(ccd(15_430_833), "15.430833 CCD");
+        assert_eq!(ccd(1), "0.000001 CCD");
+        assert_eq!(ccd(0), "0.000000 CCD");
+    }
+}

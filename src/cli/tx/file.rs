@@ -1,0 +1,73 @@
+//! Transaction documents and block items, from files and to files.
+
+use std::io::Write;
+use std::path::Path;
+
+use cardproof::anchor::{Document, SignedTransaction};
+use serde_json::Value;
+
+use crate::cli::exit::CliError;
+use crate::cli::failure;
+use crate::cli::shell::Shell;
+
+use super::parameters::read_file;
+
+/// A transaction as the user gave it.
+pub(crate) enum Given {
+    /// A document, which says its network.
+    Document(Box<Document>),
+    /// A block item, whose bytes do not.
+    BlockItem(SignedTransaction),
+}
+
+/// Reads a document or a block item in hexadecimal: from a file, standard input (`-`), or the argument itself.
+pub(crate) fn read(argument: &str) -> Result<Given, CliError> {
+    if let Some(bytes) = block_item(argument) {
+        return from_bytes(&bytes);
+    }
+    let content = read_file(Path::new(argument))?;
+    let text = std::str::from_utf8(&content).map_err(|_| CliError::usage(format!("{argument} is not text in UTF-8")))?;
+    if let Some(bytes) = block_item(text.trim()) {
+        return from_bytes(&bytes);
+    }
+    let json: Value = serde_json::from_str(text)
+        .map_err(|error| CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")))?;
+    Document::from_json(&json).map(|document| Given::Document(Box::new(document))).map_err(failure::anchor)
+}
+
+/// Long enough not to be a file's name, and hexadecimal.
+fn block_item(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    (digits.len() > 200).then(|| hex::decode(digits).ok()).flatten()
+}
+
+fn from_bytes(bytes: &[u8]) -> Result<Given, CliError> {
+    SignedTransaction::from_block_item(bytes).map(Given::BlockItem).map_err(failure::anchor)
+}
+
+/// Writes a document: to a file when one is named, and to stdout when none is or `--json` asks for it.
+pub(crate) fn give(document: &Document, out: Option<&Path>, json: bool, shell: &Shell) -> Result<(), CliError> {
+    let value = document.to_json().map_err(failure::anchor)?;
+    if let Some(path) = out {
+        write(path, &value)?;
+        shell.note(&format!("wrote {}", path.display()));
+    }
+    if out.is_none() || json {
+        shell.document(&value);
+    }
+    Ok(())
+}
+
+/// Writes JSON to a file, whole or not at all.
+pub(crate) fn write(path: &Path, value: &Value) -> Result<(), CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(format!("{value:#}\n").as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)
+    };
+    write()
+        .map(drop)
+        .map_err(|error: std::io::Error| CliError::internal(format!("{} cannot be written: {error}", path.display())))
+}

@@ -1,0 +1,140 @@
+//! The two messages that are signed outside of a transaction.
+
+use cardproof::anchor::{Signer, ToSign};
+use cardproof::chain::AtBlock;
+use cardproof::digest::Sha256Digest;
+use cardproof::identity::{AccountAddress, AgentName};
+use cardproof::registry::parameter as wire;
+use cardproof::registry::Timestamp;
+use clap::Subcommand;
+use serde_json::{json, Value};
+
+use crate::cli::config::Config;
+use crate::cli::connect;
+use crate::cli::exit::{CliError, Exit};
+use crate::cli::failure;
+use crate::cli::options::{NetworkOptions, NodeOptions, OutputOptions, TlsOptions};
+use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::Shell;
+
+use super::cis8::external_key;
+use super::entry_point::wallet_message;
+use super::options::{SenderOptions, When};
+use super::parameters::ExternalKey;
+
+/// Print a message that is signed outside of a transaction
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Message {
+    /// The message that an account signs to become an agent's wallet (162 bytes, without any prefix)
+    AgentWallet(AgentWallet),
+    /// The message that the holder of an external key signs to be bound to an account
+    ExternalKey(ExternalKeyMessage),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct AgentWallet {
+    /// A token id, a badge or a CAIP-19 identifier
+    #[arg(value_name = "AGENT")]
+    agent: AgentName,
+    /// The account that shall be the wallet
+    #[arg(long, value_name = "ADDRESS")]
+    wallet: AccountAddress,
+    /// Until when the signature holds: a duration, an RFC 3339 time, or seconds since 1970
+    #[arg(long, value_name = "TIME")]
+    deadline: When,
+    /// The agent's owner, to do without a node
+    #[arg(long, value_name = "ADDRESS", requires = "wallet_nonce")]
+    owner: Option<AccountAddress>,
+    /// The agent's wallet nonce, to do without a node
+    #[arg(long, value_name = "N", requires = "owner")]
+    wallet_nonce: Option<u64>,
+    /// The wallet's keys and how to read them; with --keys the message is signed too
+    #[command(flatten)]
+    sender: SenderOptions,
+    #[command(flatten)]
+    node: NodeOptions,
+    #[command(flatten)]
+    tls: TlsOptions,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ExternalKeyMessage {
+    /// The account that the key is bound to
+    #[arg(long, value_name = "ADDRESS")]
+    account: AccountAddress,
+    #[command(flatten)]
+    key: ExternalKey,
+    /// The external namespace in the message [default: the key's namespace]
+    #[arg(long, value_name = "TEXT")]
+    external_namespace: Option<String>,
+    /// ethereum-personal-sign, solana-ed25519, fetch-ai-ed25519 or cosmos-secp256k1
+    #[arg(long, value_name = "SCHEME")]
+    scheme: String,
+    #[command(flatten)]
+    network: NetworkOptions,
+}
+
+pub(crate) fn run(message: &Message, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    match message {
+        Message::AgentWallet(args) => agent_wallet(args, shell, output),
+        Message::ExternalKey(args) => external_key_message(args, shell, output),
+    }
+}
+
+fn agent_wallet(args: &AgentWallet, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let settings = NetworkSettings::resolve(&args.node.network, &config)?;
+    let (contract, agent) = settings.locate(&args.agent)?;
+    let deadline = Timestamp(args.deadline.milliseconds());
+    let options = SenderOptions { sender: Some(args.wallet), ..args.sender.clone() };
+    let keys = options.read(shell)?;
+    let (message, signatures) = super::super::block_on(async {
+        let message = match (&args.owner, args.wallet_nonce) {
+            (Some(owner), Some(nonce)) => {
+                let genesis = &settings.network.genesis;
+                wire::set_agent_wallet_message(agent, owner, &args.wallet, nonce, deadline, contract, genesis)
+            }
+            _ => {
+                let chain = connect::chain(&args.node, &args.tls, &config, &settings.network, contract, AtBlock::LastFinalized)?;
+                wallet_message(&chain, contract, agent, args.wallet, deadline).await?
+            }
+        };
+        let signatures = match &keys {
+            Some(keys) => Some(keys.signer.sign(ToSign::Message(&message)).await.map_err(failure::anchor)?),
+            None => None,
+        };
+        Ok((message, signatures))
+    })?;
+    let signatures = signatures.map(|signatures| signatures.to_json());
+    give("setAgentWallet", &message, signatures, output.json, shell);
+    Ok(Exit::Ok)
+}
+
+fn external_key_message(args: &ExternalKeyMessage, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let network = NetworkSettings::resolve(&args.network, &config)?.network;
+    let key = external_key(&args.key)?;
+    let namespace = args.external_namespace.as_deref().unwrap_or(&key.namespace);
+    let cis8 = args.key.cis8.unwrap_or(network.cis8);
+    let message = wire::key_binding_message(&args.account, cis8, &network.genesis, namespace, &key, &args.scheme);
+    give("registerExternalKey", &message, None, output.json, shell);
+    Ok(Exit::Ok)
+}
+
+/// Prints the message in hexadecimal; with signatures, these are the result.
+fn give(purpose: &str, message: &[u8], signatures: Option<Value>, json: bool, shell: &Shell) {
+    if json {
+        shell.document(&json!({
+            "schema": "cardproof.message/1",
+            "purpose": purpose,
+            "message_hex": hex::encode(message),
+            "bytes": message.len(),
+            "sha256": Sha256Digest::of(message).to_string(),
+            "signatures": signatures,
+        }));
+    } else if let Some(signatures) = signatures {
+        shell.document(&signatures);
+    } else {
+        shell.line(&hex::encode(message));
+    }
+}

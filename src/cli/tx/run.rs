@@ -1,0 +1,251 @@
+//! One entry point, in one of four modes: build, try, sign, send.
+
+use cardproof::anchor::flow::{check_served, execute, Context};
+use cardproof::anchor::journal::Journal;
+use cardproof::anchor::{
+    check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
+};
+use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::fetch::{Fetcher, Origin};
+use cardproof::identity::AccountAddress;
+use cardproof::registry::parameter::{EntryPoint, Parameter, Register, SetAgentUri};
+use cardproof::registry::RegistryEvent;
+use serde_json::{json, Value};
+
+use crate::cli::config::Config;
+use crate::cli::connect;
+use crate::cli::exit::{CliError, Exit};
+use crate::cli::failure;
+use crate::cli::options::OutputOptions;
+use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::Shell;
+use crate::cli::terminal::{ccd, Terminal};
+
+use super::entry_point::{Build, Built, Surroundings};
+use super::file;
+use super::options::{SenderKeys, SharedOptions};
+use super::status;
+
+/// A command that has read its options.
+struct Command<'a> {
+    shared: &'a SharedOptions,
+    json: bool,
+    shell: &'a Shell,
+    config: Config,
+    settings: NetworkSettings,
+    keys: Option<SenderKeys>,
+    sender: AccountAddress,
+}
+
+pub(crate) fn run(build: &Build, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let shared = build.shared();
+    let mode = shared.mode;
+    let sends = !(mode.build_only || mode.dry_run || mode.sign_only);
+    if sends {
+        Terminal::new(shell, shared.send.yes)?;
+    }
+    let config = Config::load(output.config.as_deref())?;
+    let settings = NetworkSettings::resolve(&shared.reach.node.network, &config)?;
+    let keys = if sends || mode.sign_only { Some(shared.sender.require(shell)?) } else { shared.sender.read(shell)? };
+    let sender = keys.as_ref().map(|keys| keys.signer.address()).or(shared.sender.sender);
+    let sender = sender
+        .ok_or_else(|| CliError::usage("the sender is not known").hint("name it with --sender, or its keys with --keys"))?;
+    let command = Command { shared, json: output.json, shell, config, settings, keys, sender };
+    let offline = (mode.build_only || mode.sign_only) && shared.header.is_complete() && build.needs_node().is_none();
+    super::super::block_on(async {
+        if offline {
+            return command.offline(build).await;
+        }
+        command.online(build).await
+    })
+}
+
+impl Command<'_> {
+    fn surroundings<'a>(&'a self, chain: Option<&'a ChainClient>) -> Surroundings<'a> {
+        let (settings, sender_options, shell) = (&self.settings, &self.shared.sender, self.shell);
+        Surroundings { settings, chain, sender: Some(self.sender), sender_options, shell }
+    }
+
+    /// Builds, and signs where asked to, without any node.
+    async fn offline(&self, build: &Build) -> Result<Exit, CliError> {
+        let call = build.build(&self.surroundings(None)).await?.call;
+        if anchored(&call).is_some() && !self.shared.send.no_url_check {
+            self.shell.note("no node and no host were asked: that the URI serves this hash is checked when it is sent");
+        }
+        let choices = self.shared.header.choices();
+        let keys = self.keys.as_ref();
+        let count = choices.signatures.or(keys.map(|keys| keys.signer.signature_count())).unwrap_or(1);
+        let (Some(nonce), Some(expiry), Some(energy)) = (choices.nonce, choices.expiry, choices.energy) else {
+            return Err(CliError::internal("nonce, expiry and energy are not all known"));
+        };
+        let transaction = Transaction::new(call, self.sender, nonce, expiry, energy, count).map_err(failure::anchor)?;
+        self.finish(self.document(transaction, count, None)).await
+    }
+
+    async fn online(&self, build: &Build) -> Result<Exit, CliError> {
+        let reach = &self.shared.reach;
+        let network = &self.settings.network;
+        let registry = match build.agent() {
+            Some(agent) => self.settings.locate(&agent)?.0,
+            None => network.registry,
+        };
+        let chain = connect::chain(&reach.node, &reach.tls, &self.config, network, registry, AtBlock::LastFinalized)?;
+        let built = build.build(&self.surroundings(Some(&chain))).await?;
+        let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &self.config)?;
+        if !self.shared.send.no_url_check {
+            check_url(&fetcher, &built.call).await?;
+        }
+        let mode = self.shared.mode;
+        if !(mode.build_only || mode.dry_run || mode.sign_only) {
+            return self.send(&chain, &fetcher, built).await;
+        }
+        let public = self.keys.as_ref().map(|keys| keys.signer.public_keys());
+        let choices = self.shared.header.choices();
+        let plan = plan(&chain, built.call, self.sender, public.as_ref(), &choices).await;
+        if mode.dry_run {
+            return self.tried(&chain, plan.map_err(failure::anchor)?);
+        }
+        let plan = plan.map_err(failure::anchor)?;
+        self.choose_nonce(&chain, &plan).await?;
+        let estimate = Some(plan.estimate);
+        self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
+    }
+
+    /// A nonce that nobody chose must be certain, and not be given twice without a word (fault C-75).
+    async fn choose_nonce(&self, chain: &ChainClient, plan: &Plan) -> Result<(), CliError> {
+        if self.shared.header.nonce.is_some() {
+            return Ok(());
+        }
+        let next = chain.next_nonce(self.sender).await.map_err(connect::refused)?;
+        if !next.all_final {
+            return Err(failure::anchor(AnchorError::Pending { address: self.sender, next: next.nonce }));
+        }
+        let journal = Journal::of(&self.shared.send.state_folder(&self.config)?, &self.settings.network.genesis, self.sender);
+        let now = (chain.settings().clock)();
+        if let Some(earlier) = journal.promise(&plan.transaction, now).map_err(|error| failure::anchor(error.into()))? {
+            self.shell.warning(&format!(
+                "a transaction built at {earlier} has the same nonce, {}: only one of the two can be carried out; to send both, give this \
+                 one --nonce {}",
+                plan.transaction.nonce(),
+                plan.transaction.nonce() + 1
+            ));
+        }
+        Ok(())
+    }
+
+    fn document(
+        &self,
+        transaction: Transaction,
+        signature_count: u32,
+        estimate: Option<cardproof::anchor::Estimate>,
+    ) -> Document {
+        Document {
+            network: self.settings.network.name.to_string(),
+            genesis: self.settings.network.genesis,
+            transaction,
+            signature_count,
+            estimate,
+            signatures: Default::default(),
+        }
+    }
+
+    /// Signs the document where asked to, and gives it out.
+    async fn finish(&self, mut document: Document) -> Result<Exit, CliError> {
+        if let (true, Some(keys)) = (self.shared.mode.sign_only, &self.keys) {
+            check_environment(keys.environment.as_deref(), &self.settings.network).map_err(failure::anchor)?;
+            let signatures = keys.signer.sign(ToSign::Transaction(&document.transaction)).await.map_err(failure::anchor)?;
+            document.add_signatures(signatures).map_err(failure::anchor)?;
+            let missing = document.signature_count - document.signatures.count();
+            if missing > 0 {
+                self.shell.note(&format!("{missing} more signature(s) are needed: add them with `cardproof tx sign`"));
+            }
+        }
+        file::give(&document, self.shared.out.as_deref(), self.json, self.shell)?;
+        Ok(Exit::Ok)
+    }
+
+    /// Shows what a dry run found.
+    fn tried(&self, chain: &ChainClient, plan: Plan) -> Result<Exit, CliError> {
+        let registry = chain.settings().registry;
+        let events: Vec<Value> = plan
+            .events
+            .iter()
+            .filter(|event| event.contract == registry)
+            .map(|event| RegistryEvent::parse(&event.bytes).to_json())
+            .collect();
+        let (estimate, most) = (plan.estimate, plan.most_microccd);
+        let document = self.document(plan.transaction, plan.signature_count, Some(estimate));
+        let mut value = document.to_json().map_err(failure::anchor)?;
+        if let Some(path) = &self.shared.out {
+            file::write(path, &value)?;
+        }
+        if self.json {
+            if let Value::Object(fields) = &mut value {
+                fields.insert(
+                    "dry_run".into(),
+                    json!({"outcome": "success", "block": plan.block.hash.to_string(), "events": events}),
+                );
+            }
+            self.shell.document(&value);
+            return Ok(Exit::Ok);
+        }
+        self.shell.line(&format!("{} would succeed at block {}", document.transaction.call().receive_name, plan.block.height));
+        self.shell.line(&format!("energy     {} NRG expected, {} allowed", estimate.energy, document.transaction.energy()));
+        self.shell.line(&format!("cost       {} expected, {} at most", ccd(estimate.microccd), ccd(most)));
+        for event in events {
+            self.shell.line(&format!("event      {event}"));
+        }
+        Ok(Exit::Ok)
+    }
+
+    async fn send(&self, chain: &ChainClient, fetcher: &Fetcher, built: Built) -> Result<Exit, CliError> {
+        let keys = self.keys.as_ref().ok_or_else(|| CliError::internal("the keys are not there"))?;
+        let state_folder = self.shared.send.state_folder(&self.config)?;
+        let mut terminal = Terminal::new(self.shell, self.shared.send.yes)?;
+        let context = Context {
+            chain,
+            fetcher,
+            state_folder: &state_folder,
+            environment: keys.environment.as_deref(),
+            choices: self.shared.header.choices(),
+            wait: None,
+        };
+        let mut sent = None;
+        let mut keep = |signed: &SignedTransaction| {
+            if let Some(path) = &self.shared.out {
+                let mut document = self.document(signed.transaction.clone(), signed.signatures.count(), None);
+                document.add_signatures(signed.signatures.clone())?;
+                file::write(path, &document.to_json()?).map_err(|error| AnchorError::Build(error.message))?;
+            }
+            sent = Some((signed.hash(), signed.transaction.expiry()));
+            Ok(())
+        };
+        execute(&context, built.call, built.changes, &keys.signer, &mut terminal, &mut keep).await.map_err(failure::anchor)?;
+        let (hash, expiry) = sent.ok_or_else(|| CliError::internal("nothing was sent"))?;
+        let wait = self.shared.send.wait_for();
+        let mut on_change = |state: cardproof::anchor::State| self.shell.detail(&format!("{hash} is {}", state.as_str()));
+        let status = follow(chain, &state_folder, hash, Some(expiry), wait, &mut on_change).await.map_err(failure::anchor)?;
+        Ok(status::show(&status, chain, None, wait.is_some(), self.json, self.shell))
+    }
+}
+
+/// The URI and digest that a call anchors together, when it does.
+pub(super) fn anchored(call: &Call) -> Option<(String, cardproof::digest::Sha256Digest)> {
+    match EntryPoint::from_receive_name(&call.receive_name)? {
+        EntryPoint::Register => {
+            let parameter = Register::from_bytes(&call.parameter).ok()?;
+            parameter.agent_uri.zip(parameter.metadata_hash)
+        }
+        EntryPoint::SetAgentUri => {
+            let parameter = SetAgentUri::from_bytes(&call.parameter).ok()?;
+            parameter.agent_uri.zip(parameter.metadata_hash)
+        }
+        _ => None,
+    }
+}
+
+/// What is anchored together must be what the URI serves now (fault C-16).
+pub(super) async fn check_url(fetcher: &Fetcher, call: &Call) -> Result<(), CliError> {
+    let Some((uri, sha256)) = anchored(call) else { return Ok(()) };
+    check_served(fetcher, &uri, Origin::User, sha256).await.map_err(|error| failure::anchor(error.into()))
+}

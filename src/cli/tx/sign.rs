@@ -1,0 +1,90 @@
+use std::path::PathBuf;
+
+use cardproof::anchor::{check_environment, signatures_from_json, AnchorError, Document, Signer, ToSign};
+use cardproof::registry::Timestamp;
+
+use crate::cli::config::Config;
+use crate::cli::exit::{CliError, Exit};
+use crate::cli::failure;
+use crate::cli::options::{NetworkOptions, OutputOptions};
+use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::Shell;
+
+use super::file::{self, Given};
+use super::options::SenderOptions;
+use super::parameters::read_file;
+
+/// Add signatures to a transaction document (offline)
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The transaction document; - is standard input
+    #[arg(value_name = "FILE")]
+    transaction: String,
+    /// Add signatures made elsewhere: {"0": {"0": "<128 hex>"}}, from a file
+    #[arg(long, value_name = "FILE")]
+    signatures: Option<PathBuf>,
+    /// Where to write the signed document [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    sender: SenderOptions,
+    #[command(flatten)]
+    network: NetworkOptions,
+}
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let Given::Document(mut document) = file::read(&args.transaction)? else {
+        return Err(CliError::usage("a block item has all its signatures; signatures are added to a transaction document"));
+    };
+    let settings = network_of(&document, &args.network, output)?;
+    let expiry = Timestamp(document.transaction.expiry().saturating_mul(1000));
+    if std::time::UNIX_EPOCH.elapsed().is_ok_and(|now| now.as_millis() >= u128::from(expiry.0)) {
+        return Err(failure::anchor(AnchorError::Expired(expiry)));
+    }
+    if let Some(path) = &args.signatures {
+        let json = serde_json::from_slice(&read_file(path)?)
+            .map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+        document.add_signatures(signatures_from_json(&json).map_err(failure::anchor)?).map_err(failure::anchor)?;
+    }
+    if args.sender.keys.is_some() || args.signatures.is_none() {
+        let sender = Some(document.transaction.sender());
+        let options = SenderOptions { sender, ..args.sender.clone() };
+        if args.sender.sender.is_some_and(|named| Some(named) != sender) {
+            return Err(CliError::refused(
+                "wrong_sender",
+                format!("the transaction's sender is {}", document.transaction.sender()),
+            ));
+        }
+        let keys = options.require(shell)?;
+        check_environment(keys.environment.as_deref(), &settings.network).map_err(failure::anchor)?;
+        let signatures = super::super::block_on(async {
+            keys.signer.sign(ToSign::Transaction(&document.transaction)).await.map_err(failure::anchor)
+        })?;
+        document.add_signatures(signatures).map_err(failure::anchor)?;
+    }
+    let missing = document.signature_count - document.signatures.count();
+    if missing > 0 {
+        shell.note(&format!("{missing} more signature(s) are needed"));
+    }
+    file::give(&document, args.out.as_deref(), output.json, shell)?;
+    Ok(Exit::Ok)
+}
+
+/// The network that a document names, which the user's choice must not contradict.
+pub(super) fn network_of(
+    document: &Document,
+    options: &NetworkOptions,
+    output: &OutputOptions,
+) -> Result<NetworkSettings, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let mut options = options.clone();
+    if options.network.is_none() {
+        options.network = Some(document.network.clone());
+    }
+    let settings = NetworkSettings::resolve(&options, &config)?;
+    if settings.network.genesis != document.genesis {
+        let (built, network) = (document.genesis.to_string(), settings.network.name.to_string());
+        return Err(failure::anchor(AnchorError::DocumentNetwork { built, network }));
+    }
+    Ok(settings)
+}

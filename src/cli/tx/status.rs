@@ -1,0 +1,153 @@
+use std::path::Path;
+
+use cardproof::anchor::journal::Journal;
+use cardproof::anchor::{follow, State, Status};
+use cardproof::chain::{AtBlock, ChainClient, TransactionHash};
+use serde_json::Value;
+
+use crate::cli::config::Config;
+use crate::cli::connect;
+use crate::cli::exit::{CliError, Exit};
+use crate::cli::failure;
+use crate::cli::options::OutputOptions;
+use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::{Shell, Style};
+use crate::cli::terminal::ccd;
+
+use super::file::{self, Given};
+use super::options::{ReachOptions, SendOptions, When};
+use super::sign::network_of;
+
+/// Follow a transaction to its end, and say what it did
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The transaction's hash, or its document or block item
+    #[arg(value_name = "HASH|FILE|HEX")]
+    transaction: String,
+    /// When it expires, if neither the journal nor the document says [seconds since 1970, or RFC 3339]
+    #[arg(long, value_name = "TIME")]
+    expiry: Option<When>,
+    #[command(flatten)]
+    send: SendOptions,
+    #[command(flatten)]
+    reach: ReachOptions,
+}
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let state_folder = args.send.state_folder(&config)?;
+    let (hash, expiry, settings) = named(args, &config, output, &state_folder)?;
+    let reach = &args.reach;
+    let network = &settings.network;
+    let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
+    super::super::block_on(async {
+        let wait = args.send.wait_for();
+        let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
+        let status = follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await.map_err(failure::anchor)?;
+        // Asked how things stand, "not yet" is an answer only to someone who did not want to wait.
+        let exit = show(&status, &chain, None, true, output.json, shell);
+        Ok(exit)
+    })
+}
+
+/// Which transaction, when it expires, and on which network it is.
+fn named(
+    args: &Args,
+    config: &Config,
+    output: &OutputOptions,
+    state_folder: &Path,
+) -> Result<(TransactionHash, Option<u64>, NetworkSettings), CliError> {
+    let options = &args.reach.node.network;
+    let chosen = args.expiry.map(When::seconds);
+    if let Ok(hash) = args.transaction.parse::<TransactionHash>() {
+        let settings = NetworkSettings::resolve(options, config)?;
+        let found =
+            Journal::find(state_folder, &settings.network.genesis, hash).map_err(|error| failure::anchor(error.into()))?;
+        let expiry = found.map(|(_, entry)| entry.signed.transaction.expiry());
+        return Ok((hash, expiry.or(chosen), settings));
+    }
+    match file::read(&args.transaction)? {
+        Given::BlockItem(signed) => {
+            Ok((signed.hash(), Some(signed.transaction.expiry()), NetworkSettings::resolve(options, config)?))
+        }
+        Given::Document(document) => {
+            let settings = network_of(&document, options, output)?;
+            let signed = document.signed().ok_or_else(|| CliError::usage("the document is not signed yet, so it has no hash"))?;
+            Ok((signed.hash(), Some(signed.transaction.expiry()), settings))
+        }
+    }
+}
+
+/// Prints what is known of a transaction, and says how the command ends. `waited` makes "not finalized yet" a failure.
+pub(crate) fn show(
+    status: &Status,
+    chain: &ChainClient,
+    verify: Option<&Value>,
+    waited: bool,
+    json: bool,
+    shell: &Shell,
+) -> Exit {
+    let document = status.to_json(chain, verify);
+    if json {
+        shell.document(&document);
+    } else {
+        for (label, value, style) in lines(status, &document) {
+            shell.styled(&[(Style::Dim, &format!("{label:<11}")), (style, &value)]);
+        }
+    }
+    match status.state {
+        State::Finalized if status.rejection().is_none() => Exit::Ok,
+        State::Finalized | State::Expired => Exit::Negative,
+        _ if waited => Exit::CannotTell,
+        _ => Exit::Ok,
+    }
+}
+
+fn lines(status: &Status, document: &Value) -> Vec<(&'static str, String, Style)> {
+    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let state = match status.state {
+        State::Expired => "expired: it is not on the chain and never will be; it is safe to build a new one".to_owned(),
+        State::Unknown => "unknown: this node does not know it, and it has not expired; look again later".to_owned(),
+        other => other.as_str().to_owned(),
+    };
+    let style = match status.state {
+        State::Finalized if status.rejection().is_none() => Style::Green,
+        State::Finalized | State::Expired => Style::Red,
+        _ => Style::Yellow,
+    };
+    let mut lines = vec![("tx", status.hash.to_string(), Style::Plain), ("state", state, style)];
+    let mut plain = |label, value: Option<String>| lines.extend(value.map(|value| (label, value, Style::Plain)));
+    plain("rejected", status.rejection_words());
+    let block = text("/block/hash").map(|hash| match (text("/block/height"), text("/block/time")) {
+        (Some(height), Some(time)) => format!("{height} {hash} at {time}"),
+        _ => hash,
+    });
+    plain("block", block);
+    plain("energy", text("/energy").map(|energy| format!("{energy} NRG")));
+    plain("cost", text("/microccd").and_then(|cost| cost.parse().ok()).map(ccd));
+    for event in document.get("events").and_then(Value::as_array).into_iter().flatten() {
+        plain("event", Some(event_line(event)));
+    }
+    plain("token id", text("/token_id"));
+    plain("badge", text("/badge"));
+    plain("caip19", text("/caip19"));
+    plain("explorer", text("/explorer"));
+    lines
+}
+
+/// `Registered: token_id=1, agent_uri=…`.
+fn event_line(event: &Value) -> String {
+    let name = event.get("name").and_then(Value::as_str).unwrap_or("Unknown");
+    let fields = event
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(field, value)| !matches!(field.as_str(), "name" | "tag" | "contract") && !value.is_null());
+    let fields: Vec<_> = fields
+        .map(|(field, value)| match value {
+            Value::String(text) => format!("{field}={text}"),
+            other => format!("{field}={other}"),
+        })
+        .collect();
+    format!("{name}: {}", fields.join(", "))
+}

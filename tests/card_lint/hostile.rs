@@ -1,0 +1,64 @@
+//! Documents made to break a lint: none may panic, take long, or make a report without end.
+
+use std::time::{Duration, Instant};
+
+use cardproof::card::{lint, Document, LintContext};
+use proptest::prelude::*;
+
+use super::{lint_alone, sample};
+
+#[test]
+fn a_report_stays_small_however_much_is_wrong() {
+    let skills: Vec<String> = (0..20_000).map(|n| format!("{{\"id\": \"same\", \"tags\": {n}, \"\\ud800\": {n}}}")).collect();
+    let card =
+        format!("{{\"name\": 1, \"supportedInterfaces\": [], \"url\": \"http://0.0.0.0\", \"skills\": [{}]}}", skills.join(","));
+    let started = Instant::now();
+    let report = lint_alone(card.as_bytes());
+    // Far above what it takes without optimisation, far below what a quadratic rule would.
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    assert!(report.findings.len() < 1_000, "{}", report.findings.len());
+    assert!(report.omitted > 50_000, "{}", report.omitted);
+    assert!(serde_json::to_vec(&report).unwrap().len() < 500_000);
+}
+
+#[test]
+fn a_message_quotes_only_the_beginning_of_a_long_value() {
+    let card = sample("concordium-legacy").replace("concordium:mainnet", &"本".repeat(100_000));
+    let report = lint_alone(card.as_bytes());
+    assert_eq!(report.findings.len(), 1);
+    assert!(report.findings[0].message.len() < 500, "{}", report.findings[0].message);
+}
+
+#[test]
+fn no_message_shows_the_insides_of_the_program() {
+    for name in ["a2a-1.0", "society-ai", "combined", "concordium-legacy"] {
+        let card = sample(name);
+        // Every value in turn becomes a number, a list, and a wrong text.
+        for (at, _) in card.match_indices(": \"") {
+            let end = at + 3 + card[at + 3..].find('"').unwrap() + 1;
+            for wrong in ["7", "[]", "\"\"", "\"<x> y…\"", "\"a://b:c\"", "null"] {
+                let broken = format!("{}: {wrong}{}", &card[..at], &card[end..]);
+                for finding in lint_alone(broken.as_bytes()).findings {
+                    let told = &finding.message;
+                    assert!(!["Some(", "None", "Err(", "{ ", "}"].iter().any(|inside| told.contains(inside)), "{told}");
+                    assert!(told.ends_with('.') && told.matches('"').count() % 2 == 0, "{told}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_damage_makes_it_panic(name in "(combined|society-ai|uumit|concordium-legacy|concordium-badge-2026-07|erc8004)", at in 0.0..1.0f64, damage in proptest::collection::vec(any::<u8>(), 0..6), cut in 0usize..12) {
+        let mut bytes = sample(&name).into_bytes();
+        let at = (bytes.len() as f64 * at) as usize;
+        let end = (at + cut).min(bytes.len());
+        bytes.splice(at..end, damage);
+        let report = lint(&Document::parse(&bytes), &LintContext::default());
+        prop_assert_eq!(report.bytes, bytes.len() as u64);
+        for finding in &report.findings {
+            prop_assert!(finding.line >= 1 && finding.column >= 1);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Good cards of every dialect, and the examples of the documentation.
+
+use cardproof::card::{Code, Severity};
+use cardproof::digest::Sha256Digest;
+
+use super::{lint_alone, sample, told};
+
+#[test]
+fn a_sample_of_each_dialect_is_recognised_and_clean() {
+    for (name, dialects) in [
+        ("erc8004", &["erc8004"][..]),
+        ("a2a-1.0", &["a2a-1.0"]),
+        ("a2a-0.1", &["a2a-0.x"]),
+        ("a2a-0.2", &["a2a-0.x"]),
+        ("a2a-0.3", &["a2a-0.x"]),
+        ("concordium-legacy", &["concordium-legacy"]),
+        ("concordium-badge-2026-07", &["a2a-0.x", "concordium-badge-2026-07"]),
+        ("combined", &["erc8004", "a2a-1.0", "concordium-badge-v1"]),
+        ("society-ai", &["a2a-0.x", "society-ai"]),
+        ("uumit", &["a2a-0.x", "uumit"]),
+    ] {
+        let report = lint_alone(sample(name).as_bytes());
+        let recognised: Vec<&str> = report.dialects.iter().map(|dialect| dialect.as_str()).collect();
+        assert_eq!(recognised, dialects, "{name}");
+        assert_eq!(report.findings, [], "{name}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_documentation_have_no_finding_but_their_placeholders() {
+    for (name, dialect, placeholders) in [
+        ("seed-society-ai", "society-ai", &["placeholder /metadata/crypto_wallet/address"][..]),
+        ("seed-concordium-legacy", "concordium-legacy", &["placeholder /concordium/token_address"]),
+        ("seed-uumit", "uumit", &[]),
+    ] {
+        let report = lint_alone(sample(name).as_bytes());
+        assert!(report.dialects.iter().any(|recognised| recognised.as_str() == dialect), "{name}: {:?}", report.dialects);
+        assert_eq!(told(&report.findings), placeholders, "{name}");
+    }
+}
+
+#[test]
+fn the_real_card_of_testnet_287_lacks_only_what_real_cards_lack() {
+    let bytes = std::fs::read("tests/vectors/card-testnet-287.json").unwrap();
+    let report = lint_alone(&bytes);
+    assert_eq!(told(&report.findings), ["missing_expected_field /description", "missing_expected_field /image"]);
+    assert_eq!(report.worst(), Some(Severity::Info));
+    assert_eq!((report.bytes, report.sha256), (282, Sha256Digest::of(&bytes)));
+}
+
+/// What real projects write besides the specification must not be called an error.
+#[test]
+fn shapes_of_real_projects_have_no_errors() {
+    for card in [
+        // A sample server before it is deployed.
+        r#"{"name":"Hello","description":"Just hello","url":"http://localhost:9999/","version":"1.0.0","capabilities":{"streaming":true},
+            "defaultInputModes":["text"],"defaultOutputModes":["text"],"skills":[{"id":"hello","name":"Hello","description":"x","tags":["hello"],"examples":["hi"]}]}"#,
+        // A serialiser that writes null for what is absent.
+        r#"{"name":"n","description":"d","url":"https://a.example/","version":"0.0.1","provider":null,"documentationUrl":null,"iconUrl":null,
+            "preferredTransport":null,"additionalInterfaces":null,"capabilities":{"streaming":null,"pushNotifications":null,"extensions":null},
+            "securitySchemes":null,"security":null,"authentication":null,"signatures":null,"supportsAuthenticatedExtendedCard":null,
+            "defaultInputModes":null,"defaultOutputModes":null,
+            "skills":[{"id":"a","name":"A","description":null,"tags":null,"examples":null,"inputModes":null,"outputModes":null}]}"#,
+        // No capabilities set, no skills yet, a version of the project's own, fields of the project's own.
+        r#"{"name":"n","description":"","url":"https://a.example/rpc?tenant=1","version":"v2","capabilities":{},"skills":[],
+            "metadata":{"team":"x"},"endpoints":{"rpc":"/rpc"},"$schema":"https://a.example/schema.json","id":"urn:agent:1"}"#,
+        // Several extensions, numbers and objects among the unknown.
+        r#"{"name":"n","description":"d","version":"1","supportedInterfaces":[{"url":"https://a.example","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],
+            "capabilities":{"extensions":[{"uri":"urn:x:y"},{"uri":"https://b.example/ext","params":{"a":[1]}}],"stateTransitionHistory":true},
+            "defaultInputModes":[],"defaultOutputModes":[],"skills":[],"x":{"y":[1e3,-2.5]}}"#,
+        // An interim 1.0 card that still has the url of 0.3.
+        r#"{"name":"n","description":"d","version":"1","url":"https://a.example","supportedInterfaces":[{"url":"https://a.example","protocolBinding":"GRPC","protocolVersion":"1.0"}],
+            "capabilities":{"streaming":true},"defaultInputModes":["text"],"defaultOutputModes":["text"],"skills":[]}"#,
+        // An ERC-8004 file with the addresses its examples use.
+        r#"{"type":"https://eips.ethereum.org/EIPS/eip-8004#registration-v1","name":"n","description":"d","image":"https://a.example/i.png",
+            "services":[{"name":"OASF","endpoint":"ipfs://bafy","version":"0.7","skills":[],"domains":[]},
+            {"name":"agentWallet","endpoint":"eip155:1:0x742d35Cc6634C0532925a3b844Bc454e4438f44e"}],
+            "registrations":[],"supportedTrust":[],"url":"https://a.example"}"#,
+    ] {
+        let report = lint_alone(card.as_bytes());
+        let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+        assert!(errors.is_empty(), "{card}\n{errors:#?}");
+    }
+}
+
+#[test]
+fn the_documentation_has_a_row_for_every_code() {
+    let documentation = std::fs::read_to_string("docs/card-findings.md").unwrap();
+    for code in Code::ALL {
+        let row = format!("| `{code}` | {} | {} |", code.severity(), code.sentence());
+        assert!(documentation.contains(&row), "docs/card-findings.md lacks the row {row}");
+    }
+    let rows = documentation.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, Code::ALL.len(), "docs/card-findings.md has a row for no code");
+}
