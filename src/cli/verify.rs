@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cardproof::card::{self, lint, ChainFacts, Document, Finding, LintContext};
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{AgentName, ContractAddress, TokenId};
-use cardproof::registry::{AgentRecord, AgentStatus};
+use cardproof::registry::AgentStatus;
 use cardproof::report::{self, ReportDocument, VerifyDocument};
-use cardproof::verify::{CardCheck, Check, Class, Severity, Subject, Verdict, Verifier, VerifySettings};
+use cardproof::verify::{Class, LintCheck, Verdict, Verifier, VerifySettings};
 use clap::ValueEnum;
 use futures_util::stream::{self, StreamExt};
 
@@ -188,7 +187,7 @@ async fn verify_all(
         };
         let mut verifier = Verifier::new(&reader, Arc::clone(&fetcher), settings);
         if args.check_card {
-            verifier = verifier.with_check(Lint { cis8: network.network.cis8 });
+            verifier = verifier.with_check(LintCheck { cis8: network.network.cis8 });
         }
         let run = verifier.begin().await.map_err(connect::refused)?;
         let here = targets.iter().enumerate().filter(|(_, (of, _))| *of == contract);
@@ -219,36 +218,6 @@ fn expected_digest(args: &Args, expected: Sha256Digest, config: &Config) -> Resu
         let outcome = fetcher.fetch(&url, Origin::User).await;
         Ok(Verdict::of_expected(url, expected, outcome))
     })
-}
-
-/// The lint of cards, as a check beside the verdict.
-struct Lint {
-    cis8: ContractAddress,
-}
-
-impl CardCheck for Lint {
-    fn check(&self, card: &[u8], subject: &Subject, record: &AgentRecord) -> Vec<Check> {
-        let chain = ChainFacts {
-            chain: subject.chain,
-            registry: subject.contract,
-            cis8: Some(self.cis8),
-            record: record.clone(),
-        };
-        let report = lint(&Document::parse(card), &LintContext { agent_uri: None, chain: Some(chain) });
-        let check = |finding: Finding| Check {
-            code: finding.code.as_str().to_owned(),
-            severity: match finding.severity {
-                card::Severity::Info => Severity::Info,
-                card::Severity::Warning => Severity::Warning,
-                card::Severity::Error => Severity::Error,
-            },
-            message: match finding.pointer.as_str() {
-                "" => finding.message,
-                pointer => format!("{pointer}: {}", finding.message),
-            },
-        };
-        report.findings.into_iter().map(check).collect()
-    }
 }
 
 /// Which classes were found, for the exit code.

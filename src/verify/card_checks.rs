@@ -1,6 +1,23 @@
-use crate::card::{lint, Document, Finding, LintContext};
+use crate::card::{lint, ChainFacts, Document, Finding, LintContext};
+use crate::identity::ContractAddress;
+use crate::registry::AgentRecord;
 
-use super::{Check, Severity};
+use super::{CardCheck, Check, Severity, Subject};
+
+/// The lint of cards as a [`CardCheck`]: what the card says, and whether it agrees with the agent's record.
+#[derive(Debug, Clone, Copy)]
+pub struct LintCheck {
+    /// The network's CIS-8 registry.
+    pub cis8: ContractAddress,
+}
+
+impl CardCheck for LintCheck {
+    fn check(&self, card: &[u8], subject: &Subject, record: &AgentRecord) -> Vec<Check> {
+        let (chain, registry, record) = (subject.chain, subject.contract, record.clone());
+        let facts = ChainFacts { chain, registry, cis8: Some(self.cis8), record };
+        card_checks(card, &LintContext { agent_uri: None, chain: Some(facts) })
+    }
+}
 
 /// Lints the body of a card for a report's `checks`. Whatever is found, `match` stays as it is.
 pub fn card_checks(body: &[u8], context: &LintContext) -> Vec<Check> {

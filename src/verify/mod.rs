@@ -3,12 +3,9 @@
 //! Written against the two seams [`AgentReader`](crate::chain::AgentReader) and [`CardFetcher`](crate::fetch::CardFetcher),
 //! so it knows neither gRPC nor HTTP. It never parses a card before it has hashed it.
 
-<<<<<<< HEAD
-mod check;
-=======
 #[cfg(feature = "card")]
 mod card_checks;
->>>>>>> refs/heads/card
+mod check;
 mod judge;
 pub mod near_miss;
 mod note;
@@ -17,12 +14,9 @@ mod reason;
 mod verdict;
 mod verifier;
 
-<<<<<<< HEAD
-pub use check::{CardCheck, Check, Severity};
-=======
 #[cfg(feature = "card")]
-pub use card_checks::card_checks;
->>>>>>> refs/heads/card
+pub use card_checks::{card_checks, LintCheck};
+pub use check::{CardCheck, Check, Severity};
 pub use judge::{judge_body, Judged};
 pub use note::{Note, NoteCode};
 pub use once::OncePerUrl;
