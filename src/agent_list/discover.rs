@@ -185,6 +185,8 @@ struct CapabilitiesOfEntry {
 mod tests {
     use std::collections::HashMap;
 
+    use serde_json::json;
+
     use crate::fetch::{FailureKind, FetchTrace, Fetched};
 
     use super::*;

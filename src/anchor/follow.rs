@@ -11,7 +11,7 @@ use crate::chain::{
 use crate::identity::{Badge, Caip19, TokenId};
 
 use super::describe::{event_json, rejection_name, token_of, Registries};
-use super::journal::{Journal, JournalState};
+use super::journal::{Journal, JournalError, JournalState};
 use super::AnchorError;
 
 /// How often the node is asked at first; each time a little less often.
@@ -212,7 +212,10 @@ async fn note_in_journal(chain: &ChainClient, state_folder: &Path, status: &Stat
     };
     let found = Journal::find(state_folder, &chain.settings().network.genesis, status.hash)?;
     let Some((journal, entry)) = found.filter(|(_, entry)| entry.state != state) else { return Ok(()) };
-    let lock = journal.lock(Duration::from_secs(60)).await?;
-    lock.change(entry.hash(), state, (chain.settings().clock)())?;
-    Ok(())
+    match journal.lock(Duration::from_secs(1)).await {
+        Ok(lock) => Ok(lock.change(entry.hash(), state, (chain.settings().clock)())?),
+        // Whoever holds the account next asks the chain again.
+        Err(JournalError::Busy(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -4,7 +4,7 @@ use cardproof::anchor::flow::{self, AnchorRequest, Card, Context, UriChoice};
 use cardproof::anchor::journal::{Entry, Journal, JournalState};
 use cardproof::anchor::{follow, Signer, State, Status};
 use cardproof::chain::{AtBlock, ChainClient};
-use cardproof::identity::{AccountAddress, AgentName, TokenId};
+use cardproof::identity::{AccountAddress, AgentName, Badge, Caip19, TokenId};
 use cardproof::registry::parameter::{EntryPoint, Parameter, SetAgentUri};
 use serde_json::json;
 
@@ -155,11 +155,14 @@ pub(crate) async fn already_anchored(
     if json {
         let report = serde_json::to_value(cardproof::report::ReportDocument::from(&verdict));
         let report = report.map_err(|error| CliError::internal(error.to_string()))?;
+        let network = &chain.settings().network;
+        let badge = Badge { contract: chain.settings().registry, token_id: agent };
         shell.document(&json!({
             "schema": "cardproof.tx-status/1",
-            "network": chain.settings().network.name,
+            "network": network.name,
             "transaction_hash": null, "state": "finalized", "block": null, "outcome": null, "reject": null,
-            "energy": null, "microccd": null, "events": [], "token_id": agent.to_string(), "verify": report,
+            "energy": null, "microccd": null, "events": [], "token_id": agent.to_string(), "badge": badge.to_string(),
+            "caip19": Caip19 { chain: network.caip2(), badge }.to_string(), "explorer": null, "verify": report,
         }));
     } else {
         conclude::report_lines(&verdict, shell);

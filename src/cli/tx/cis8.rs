@@ -9,7 +9,7 @@ use super::entry_point::{built, set, Built};
 use super::parameters as options;
 
 /// The key that the options name.
-pub(super) fn external_key(key: &options::ExternalKey) -> Result<wire::ExternalKeyId, CliError> {
+fn external_key(key: &options::ExternalKey) -> Result<wire::ExternalKeyId, CliError> {
     let (Some(namespace), Some(key_type), Some(public)) = (&key.namespace, &key.key_type, &key.public_key) else {
         return Err(CliError::usage("--namespace, --key-type and --public-key name the external key"));
     };

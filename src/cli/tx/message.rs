@@ -3,7 +3,7 @@
 use cardproof::anchor::{Signer, ToSign};
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
-use cardproof::identity::{AccountAddress, AgentName};
+use cardproof::identity::{AccountAddress, AgentName, ContractAddress};
 use cardproof::registry::parameter as wire;
 use cardproof::registry::Timestamp;
 use clap::Subcommand;
@@ -17,10 +17,9 @@ use crate::cli::options::{NetworkOptions, NodeOptions, OutputOptions, TlsOptions
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 
-use super::cis8::external_key;
+use super::cis8::public_key;
 use super::entry_point::wallet_message;
 use super::options::{SenderOptions, When};
-use super::parameters::ExternalKey;
 
 /// Print a message that is signed outside of a transaction
 #[derive(Debug, Clone, Subcommand)]
@@ -62,8 +61,18 @@ pub(crate) struct ExternalKeyMessage {
     /// The account that the key is bound to
     #[arg(long, value_name = "ADDRESS")]
     account: AccountAddress,
-    #[command(flatten)]
-    key: ExternalKey,
+    /// The key's namespace, for example solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1
+    #[arg(long, value_name = "TEXT")]
+    namespace: String,
+    /// ed25519, secp256k1-compressed or secp256k1-uncompressed
+    #[arg(long, value_name = "TYPE")]
+    key_type: String,
+    /// The key's bytes
+    #[arg(long, value_name = "HEX")]
+    public_key: String,
+    /// The CIS-8 registry [default: the network's]
+    #[arg(long, value_name = "INDEX,SUBINDEX")]
+    cis8: Option<ContractAddress>,
     /// The external namespace in the message [default: the key's namespace]
     #[arg(long, value_name = "TEXT")]
     external_namespace: Option<String>,
@@ -113,9 +122,13 @@ fn agent_wallet(args: &AgentWallet, shell: &Shell, output: &OutputOptions) -> Re
 fn external_key_message(args: &ExternalKeyMessage, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(&args.network, &config)?.network;
-    let key = external_key(&args.key)?;
+    let key = wire::ExternalKeyId {
+        namespace: args.namespace.clone(),
+        key_type: args.key_type.clone(),
+        public_key: public_key(&args.public_key)?,
+    };
     let namespace = args.external_namespace.as_deref().unwrap_or(&key.namespace);
-    let cis8 = args.key.cis8.unwrap_or(network.cis8);
+    let cis8 = args.cis8.unwrap_or(network.cis8);
     let message = wire::key_binding_message(&args.account, cis8, &network.genesis, namespace, &key, &args.scheme);
     give("registerExternalKey", &message, None, output.json, shell);
     Ok(Exit::Ok)

@@ -56,3 +56,11 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Command::Status(args) => status::run(args, shell, output),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_option_refers_to_options_that_exist() {
+        crate::cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,10 @@
+//! The transaction commands as processes, against the embedded chain and a loopback host.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bench;
+#[path = "../support/card_host.rs"]
+#[allow(dead_code, unreachable_pub, reason = "this file uses a part of it")]
+mod card_host;
+mod high_level;
+mod killed;
+mod low_level;
