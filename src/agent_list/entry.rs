@@ -140,7 +140,7 @@ impl Entry {
     /// See [`Entry::set`].
     pub fn set_on_chain(&mut self, on_chain: &OnChain) -> Result<(), ListError> {
         let token = on_chain.token;
-        let network = ["mainnet", "testnet"].into_iter().filter_map(Network::built_in).find(|row| row.caip2() == token.chain);
+        let network = Network::built_in_names().filter_map(Network::built_in).find(|row| row.caip2() == token.chain);
         self.set(
             Self::ON_CHAIN,
             &Remembered {
