@@ -19,6 +19,8 @@ pub mod registry;
 pub mod agent_list;
 #[cfg(feature = "anchor")]
 pub mod anchor;
+#[cfg(feature = "audit")]
+pub mod audit;
 #[cfg(feature = "card")]
 pub mod card;
 #[cfg(feature = "chain")]
