@@ -4,7 +4,11 @@
 //! runs found, so that what changed can be told from what merely is.
 
 mod outcome;
+mod run;
+mod targets;
 mod transition;
 
 pub use outcome::{AuditOutcome, RunInfo, RunScope};
+pub use run::{Audit, AuditSettings, Progress, Running};
+pub use targets::{find_end, IdListError, RegistryEnd, Targets};
 pub use transition::{Transition, TransitionKind};

@@ -82,25 +82,16 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
     /// # Errors
     /// [`ChainError`] when the run is refused as a whole, see [`Verifier::begin`].
     pub async fn verify(&self, agent: TokenId) -> Result<Verdict, ChainError> {
-        let mut draft = self.draft(agent);
+        let mut draft = Verdict::about(&self.verifier.settings, agent);
         let started = Instant::now();
         let outcome = AssertUnwindSafe(self.judge(agent, &mut draft)).catch_unwind().await;
         match outcome {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => match Reason::of_chain_error(error.kind) {
-                Some(reason) => (draft.reason, draft.message) = (reason, error.message),
-                None => return Err(error),
-            },
+            Ok(Err(error)) => draft.failed(error)?,
             Err(_) => draft.decide(Reason::InternalError),
         }
         draft.elapsed = started.elapsed();
         Ok(draft)
-    }
-
-    fn draft(&self, token_id: TokenId) -> Verdict {
-        let settings = &self.verifier.settings;
-        let subject = Subject { network: settings.network.clone(), chain: settings.chain, contract: settings.contract, token_id };
-        Verdict { subject: Some(subject), ..Verdict::undecided() }
     }
 
     /// The four steps of a verdict. What is known stays in `draft` when a step fails.
@@ -111,18 +102,8 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
         let mut started_over = false;
         loop {
             draft.found(block, &reading);
-            let Some(record) = &reading.record else {
-                draft.decide(Reason::AgentNotFound);
-                return Ok(());
-            };
-            let Some(uri) = &record.agent_uri else {
-                draft.decide(Reason::NoUriOnChain);
-                return Ok(());
-            };
-            if record.metadata_hash.is_none() && !self.verifier.settings.fetch_unanchored {
-                draft.decide(Reason::NoHashOnChain);
-                return Ok(());
-            }
+            let Some(uri) = draft.card_uri(&reading, self.verifier.settings.fetch_unanchored) else { return Ok(()) };
+            let Some(record) = &reading.record else { return Ok(()) };
             // A body fetched before the anchor changed proves nothing about the new one.
             let outcome = if started_over {
                 self.fetcher.afresh(uri, Origin::Untrusted).await
@@ -140,7 +121,7 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
                 return Ok(());
             }
             let again = reader.read(&newest, agent).await?;
-            if same_anchor(record, &again) {
+            if draft.has_anchor_of(&again) {
                 let checks = std::mem::take(&mut draft.checks);
                 draft.found(newest, &again);
                 draft.checks = checks;
@@ -169,11 +150,43 @@ impl<R, F> Run<'_, R, F> {
     }
 }
 
-fn same_anchor(before: &AgentRecord, now: &Reading) -> bool {
-    now.record.as_ref().is_some_and(|now| now.agent_uri == before.agent_uri && now.metadata_hash == before.metadata_hash)
-}
-
 impl Verdict {
+    /// A verdict about an agent of which nothing is known yet, begun now.
+    pub(crate) fn about(settings: &VerifySettings, token_id: TokenId) -> Self {
+        let subject = Subject { network: settings.network.clone(), chain: settings.chain, contract: settings.contract, token_id };
+        Self { subject: Some(subject), ..Self::undecided() }
+    }
+
+    /// Where the card is that has to be fetched. `None` decides the verdict: there is nothing to compare.
+    pub(crate) fn card_uri<'r>(&mut self, reading: &'r Reading, fetch_unanchored: bool) -> Option<&'r str> {
+        let Some(record) = &reading.record else {
+            self.decide(Reason::AgentNotFound);
+            return None;
+        };
+        let Some(uri) = &record.agent_uri else {
+            self.decide(Reason::NoUriOnChain);
+            return None;
+        };
+        if record.metadata_hash.is_none() && !fetch_unanchored {
+            self.decide(Reason::NoHashOnChain);
+            return None;
+        }
+        Some(uri)
+    }
+
+    /// Whether `reading` has the URI and the hash that this verdict was reached with.
+    pub(crate) fn has_anchor_of(&self, reading: &Reading) -> bool {
+        let same = |now: &AgentRecord| now.agent_uri == self.agent_uri && now.metadata_hash == self.anchored_sha256;
+        reading.record.as_ref().is_some_and(same)
+    }
+
+    /// What the chain's failure makes of it; the error itself when the whole run is refused.
+    pub(crate) fn failed(&mut self, error: ChainError) -> Result<(), ChainError> {
+        let Some(reason) = Reason::of_chain_error(error.kind) else { return Err(error) };
+        (self.reason, self.message) = (reason, error.message);
+        Ok(())
+    }
+
     /// A verdict about nothing yet, begun now.
     fn undecided() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -195,12 +208,12 @@ impl Verdict {
         }
     }
 
-    fn decide(&mut self, reason: Reason) {
+    pub(crate) fn decide(&mut self, reason: Reason) {
         self.reason = reason;
         reason.sentence().clone_into(&mut self.message);
     }
 
-    fn found(&mut self, block: Block, reading: &Reading) {
+    pub(crate) fn found(&mut self, block: Block, reading: &Reading) {
         self.block = Some(block);
         self.decoded_with = Some(reading.decoded_with);
         self.module_ref = Some(reading.module_ref);
@@ -215,7 +228,7 @@ impl Verdict {
         self.anchored_sha256 = record.and_then(|record| record.metadata_hash);
     }
 
-    fn judged(&mut self, judged: Judged) {
+    pub(crate) fn judged(&mut self, judged: Judged) {
         self.reason = judged.reason;
         self.message = judged.message;
         self.evidence = Some(judged.evidence);

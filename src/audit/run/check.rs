@@ -1,0 +1,142 @@
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+
+use crate::chain::{AgentReader, AtBlock, Block, ChainError, Reading};
+use crate::digest::Sha256Digest;
+use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
+use crate::identity::TokenId;
+use crate::verify::{judge_body, Reason, Verdict};
+
+use super::urls::Known;
+use super::AuditSettings;
+
+/// What every step of a run needs. Each step ends with a result, also when it panics.
+pub(super) struct Checker<R, F> {
+    pub(super) reader: R,
+    pub(super) fetcher: F,
+    pub(super) settings: AuditSettings,
+    pub(super) pinned: Result<Block, ChainError>,
+}
+
+/// A step that panicked.
+pub(super) struct Panicked;
+
+impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
+    /// Whether a mismatch is looked at again at a newer block.
+    pub(super) fn looks_again(&self) -> bool {
+        self.settings.verify.at == AtBlock::LastFinalized
+    }
+
+    /// Reads an agent at `block`.
+    pub(super) async fn read(&self, block: &Block, agent: TokenId) -> Result<Result<Reading, ChainError>, Panicked> {
+        guarded(self.reader.read(block, agent)).await
+    }
+
+    /// Fetches the card of `verdict` and judges it, or judges what is known of its URL after confirming it.
+    pub(super) async fn check(&self, verdict: &mut Verdict, known: Option<Known>) -> Option<Known> {
+        let work = async {
+            let uri = verdict.agent_uri.clone().unwrap_or_default();
+            let outcome = match known {
+                Some(known) => known.outcome(),
+                None => self.fetcher.fetch(&uri, Origin::Untrusted).await,
+            };
+            let mut remembered = known.or_else(|| Known::of(&outcome));
+            let first = outcome.as_ref().ok().map(|fetched| fetched.body.sha256);
+            judge(verdict, outcome);
+            if let (Reason::HashMismatch, Some(first)) = (verdict.reason, first) {
+                if self.settings.confirm > 0 {
+                    let stable = self.confirm(verdict, &uri, first).await;
+                    if let Some(known) = &mut remembered {
+                        known.confirm(stable);
+                    }
+                }
+            }
+            remembered
+        };
+        match guarded(work).await {
+            Ok(remembered) => remembered,
+            Err(Panicked) => {
+                verdict.decide(Reason::InternalError);
+                None
+            }
+        }
+    }
+
+    /// Fetches as often as asked to; a host that does not bring `first` each time makes the verdict unstable.
+    async fn confirm(&self, verdict: &mut Verdict, uri: &str, first: Sha256Digest) -> bool {
+        for _ in 0..self.settings.confirm {
+            tokio::time::sleep(self.settings.confirm_pause).await;
+            let again = match self.fetcher.fetch(uri, Origin::Untrusted).await {
+                Ok(fetched) if fetched.body.sha256 == first => continue,
+                Ok(fetched) => format!("bytes that hash to {}", fetched.body.sha256),
+                Err(failure) => format!("nothing: {}", failure.message),
+            };
+            verdict.decide(Reason::Unstable);
+            verdict.message = format!("The host first sent bytes that hash to {first}, and when asked again {again}.");
+            return false;
+        }
+        true
+    }
+
+    /// A second look at a mismatch, at the newer block `newest`: it stands when the anchor is still the same.
+    pub(super) async fn look_again(&self, verdict: &mut Verdict, newest: Block) -> Result<(), ChainError> {
+        match guarded(self.follow(verdict, newest)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => verdict.failed(error),
+            Err(Panicked) => {
+                verdict.decide(Reason::InternalError);
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts over, once, when the anchor has changed.
+    async fn follow(&self, verdict: &mut Verdict, newest: Block) -> Result<(), ChainError> {
+        let agent = verdict.subject.as_ref().map_or(TokenId(0), |subject| subject.token_id);
+        let reading = self.reader.read(&newest, agent).await?;
+        let unchanged = verdict.has_anchor_of(&reading);
+        verdict.found(newest, &reading);
+        if unchanged {
+            return Ok(());
+        }
+        (verdict.evidence, verdict.notes) = (None, Vec::new());
+        let Some(uri) = verdict.card_uri(&reading, self.settings.verify.fetch_unanchored) else { return Ok(()) };
+        // A body fetched before the anchor changed proves nothing about the new one.
+        judge(verdict, self.fetcher.fetch(uri, Origin::Untrusted).await);
+        if verdict.reason != Reason::HashMismatch {
+            return Ok(());
+        }
+        let latest = self.reader.pin(AtBlock::LastFinalized).await?;
+        if latest.height <= newest.height {
+            return Ok(());
+        }
+        let reading = self.reader.read(&latest, agent).await?;
+        let unchanged = verdict.has_anchor_of(&reading);
+        verdict.found(latest, &reading);
+        if !unchanged {
+            verdict.decide(Reason::ChangedDuringCheck);
+        }
+        Ok(())
+    }
+}
+
+/// Judges what a fetch brought by the anchor that the verdict knows.
+pub(super) fn judge(verdict: &mut Verdict, outcome: Result<Fetched, FetchFailure>) {
+    verdict.judged(judge_body(outcome, verdict.anchored_sha256));
+}
+
+/// Judges what an earlier fetch of the same URL brought.
+pub(super) fn judge_known(verdict: &mut Verdict, known: Known) {
+    judge(verdict, known.outcome());
+    if let Some(evidence) = &mut verdict.evidence {
+        evidence.wire_sha256 = None;
+    }
+    if verdict.reason == Reason::HashMismatch && known.is_unstable() {
+        verdict.decide(Reason::Unstable);
+    }
+}
+
+async fn guarded<T>(work: impl std::future::Future<Output = T>) -> Result<T, Panicked> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|_| Panicked)
+}

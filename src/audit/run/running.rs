@@ -1,0 +1,382 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+
+use crate::chain::{AgentReader, AtBlock, Block, ChainError, ChainErrorKind, Reading};
+use crate::fetch::CardFetcher;
+use crate::identity::TokenId;
+use crate::verify::{Reason, Verdict};
+
+use super::check::{judge_known, Checker, Panicked};
+use super::hosts::{HostKey, Hosts};
+use super::urls::{Known, UrlKey, UrlTable};
+
+/// How many mismatches are kept for the second look at the chain. More are looked at in batches of so many.
+const HELD: usize = 4096;
+
+/// The verdicts of a run, as they are reached.
+///
+/// One task, the one that calls [`Running::next`], decides; reading, fetching and hashing happen in tasks of their own. Dropping
+/// it ends them.
+pub struct Running<R, F> {
+    checker: Arc<Checker<R, F>>,
+    targets: Box<dyn Iterator<Item = TokenId> + Send>,
+    tasks: JoinSet<Done>,
+    urls: UrlTable,
+    hosts: Hosts,
+    /// Agents whose URL another agent's fetch is about to bring.
+    same_url: HashMap<UrlKey, Vec<TokenId>>,
+    /// Agents that waited for their host or their URL and are to be read again.
+    woken: VecDeque<Job>,
+    /// Cards to fetch, whose host has a place for them.
+    ready: VecDeque<Fetch>,
+    /// Mismatches that await the second look.
+    held: Vec<Box<Verdict>>,
+    /// Those of them that it is the turn of, once the newer block is known.
+    second_look: Option<(Option<Block>, Vec<Box<Verdict>>)>,
+    finished: VecDeque<Box<Verdict>>,
+    reading: usize,
+    fetching: usize,
+    selected: u64,
+    given: u64,
+    failures: usize,
+    /// Set when the node has failed so often in a row that the rest of the run would only wait for it.
+    given_up: Option<ChainError>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// How many verdicts have been handed on.
+    pub done: u64,
+    /// How many mismatches await their second look.
+    pub held: u64,
+    /// How many bytes are remembered of the URLs seen so far.
+    pub url_bytes: usize,
+}
+
+/// An agent to read.
+struct Job {
+    agent: TokenId,
+    /// Set when it was read before.
+    seen: bool,
+    /// The host that has a place for it.
+    place: Option<HostKey>,
+}
+
+/// A card to fetch.
+struct Fetch {
+    verdict: Box<Verdict>,
+    started: Instant,
+    url: UrlKey,
+    host: HostKey,
+    /// What the URL brought before, when that only has to be confirmed.
+    known: Option<Known>,
+}
+
+/// What a task brings back.
+enum Done {
+    Read { job: Job, verdict: Box<Verdict>, started: Instant, outcome: Result<Result<Reading, ChainError>, Panicked> },
+    Fetched { verdict: Box<Verdict>, url: UrlKey, host: HostKey, known: Option<Known> },
+    Newest(Result<Block, ChainError>),
+    LookedAgain(Box<Verdict>, Result<(), ChainError>),
+}
+
+impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
+    pub(super) fn new(checker: Arc<Checker<R, F>>, targets: Box<dyn Iterator<Item = TokenId> + Send>) -> Self {
+        let hosts = Hosts::new(checker.settings.per_host_concurrency);
+        let given_up = checker.pinned.as_ref().err().cloned();
+        Self {
+            checker,
+            targets,
+            tasks: JoinSet::new(),
+            urls: UrlTable::new(),
+            hosts,
+            same_url: HashMap::new(),
+            woken: VecDeque::new(),
+            ready: VecDeque::new(),
+            held: Vec::new(),
+            second_look: None,
+            finished: VecDeque::new(),
+            reading: 0,
+            fetching: 0,
+            selected: 0,
+            given: 0,
+            failures: 0,
+            given_up,
+        }
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        let looked_at = self.second_look.as_ref().map_or(0, |(_, rest)| rest.len());
+        Progress { done: self.given, held: (self.held.len() + looked_at) as u64, url_bytes: self.urls.bytes() }
+    }
+
+    /// The next verdict, in the order in which they are reached; `None` when every agent has one. Nothing is lost when the
+    /// future is dropped before it is done.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the rest of the run is refused as a whole, see [`super::Audit::begin`].
+    pub async fn next(&mut self) -> Option<Result<Verdict, ChainError>> {
+        loop {
+            if let Some(verdict) = self.finished.pop_front() {
+                self.given += 1;
+                return Some(Ok(*verdict));
+            }
+            self.fill();
+            if !self.finished.is_empty() {
+                continue;
+            }
+            match self.tasks.join_next().await {
+                Some(Ok(done)) => {
+                    if let Err(error) = self.take(done) {
+                        return Some(Err(error));
+                    }
+                }
+                // Tasks catch their panics and nobody cancels them.
+                Some(Err(_)) => {}
+                None => return None,
+            }
+        }
+    }
+
+    /// Starts what there is room for.
+    fn fill(&mut self) {
+        let settings = &self.checker.settings;
+        let (readers, fetchers) = (settings.node_concurrency.max(1), settings.host_concurrency.max(1));
+        while self.fetching < fetchers {
+            let Some(fetch) = self.ready.pop_front() else { break };
+            self.fetch(fetch);
+        }
+        while self.reading < readers {
+            if let Some((verdict, newest)) = self.next_second_look() {
+                self.look_again(verdict, newest);
+            } else if self.ready.len() >= fetchers {
+                break;
+            } else if let Some(job) = self.next_job() {
+                if !self.read(job) {
+                    return;
+                }
+            } else {
+                break;
+            }
+        }
+        let full = self.held.len() >= HELD;
+        let nothing_else = self.tasks.is_empty() && self.ready.is_empty() && !self.held.is_empty();
+        if self.second_look.is_none() && (full || nothing_else) {
+            self.second_look = Some((None, std::mem::take(&mut self.held)));
+            let checker = Arc::clone(&self.checker);
+            self.tasks.spawn(async move { Done::Newest(checker.reader.pin(AtBlock::LastFinalized).await) });
+        }
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        if let Some(job) = self.woken.pop_front() {
+            return Some(job);
+        }
+        let enough = self.checker.settings.limit.is_some_and(|limit| self.selected >= limit);
+        // With the second look under way and another batch full, what is new can wait.
+        if enough || self.held.len() >= HELD {
+            return None;
+        }
+        self.targets.next().map(|agent| Job { agent, seen: false, place: None })
+    }
+
+    fn next_second_look(&mut self) -> Option<(Box<Verdict>, Block)> {
+        let Some((Some(newest), rest)) = &mut self.second_look else { return None };
+        let next = rest.pop().map(|verdict| (verdict, *newest));
+        if rest.is_empty() {
+            self.second_look = None;
+        }
+        next
+    }
+
+    /// Reads an agent in a task; `false` when it was judged without, because there is no node to ask.
+    fn read(&mut self, job: Job) -> bool {
+        let mut verdict = Box::new(Verdict::about(&self.checker.settings.verify, job.agent));
+        let block = match (&self.given_up, &self.checker.pinned) {
+            (None, Ok(block)) => *block,
+            (Some(error), _) | (None, Err(error)) => {
+                // Only what some reason stands for makes a run give up.
+                let _ = verdict.failed(error.clone());
+                self.selected += u64::from(!job.seen);
+                self.give_back(job.place);
+                self.finished.push_back(verdict);
+                return false;
+            }
+        };
+        self.reading += 1;
+        let checker = Arc::clone(&self.checker);
+        self.tasks.spawn(async move {
+            let started = Instant::now();
+            let outcome = checker.read(&block, job.agent).await;
+            if let Ok(Ok(reading)) = &outcome {
+                verdict.found(block, reading);
+            }
+            Done::Read { job, verdict, started, outcome }
+        });
+        true
+    }
+
+    fn fetch(&mut self, fetch: Fetch) {
+        self.fetching += 1;
+        let checker = Arc::clone(&self.checker);
+        self.tasks.spawn(async move {
+            let Fetch { mut verdict, started, url, host, known } = fetch;
+            let known = checker.check(&mut verdict, known).await;
+            verdict.elapsed = started.elapsed();
+            Done::Fetched { verdict, url, host, known }
+        });
+    }
+
+    fn look_again(&mut self, mut verdict: Box<Verdict>, newest: Block) {
+        self.reading += 1;
+        let checker = Arc::clone(&self.checker);
+        self.tasks.spawn(async move {
+            let looked = checker.look_again(&mut verdict, newest).await;
+            Done::LookedAgain(verdict, looked)
+        });
+    }
+
+    fn take(&mut self, done: Done) -> Result<(), ChainError> {
+        match done {
+            Done::Read { job, verdict, started, outcome } => {
+                self.reading -= 1;
+                self.was_read(job, verdict, started, outcome)?;
+            }
+            Done::Fetched { verdict, url, host, known } => {
+                self.fetching -= 1;
+                if let Some(known) = known {
+                    self.urls.insert(url, known);
+                }
+                let waiting = self.same_url.remove(&url).unwrap_or_default();
+                self.woken.extend(waiting.into_iter().map(|agent| Job { agent, seen: true, place: None }));
+                self.give_back(Some(host));
+                self.conclude(verdict);
+            }
+            Done::Newest(newest) => self.newest(newest)?,
+            Done::LookedAgain(verdict, looked) => {
+                self.reading -= 1;
+                looked?;
+                self.finished.push_back(verdict);
+            }
+        }
+        Ok(())
+    }
+
+    fn was_read(
+        &mut self,
+        job: Job,
+        mut verdict: Box<Verdict>,
+        started: Instant,
+        outcome: Result<Result<Reading, ChainError>, Panicked>,
+    ) -> Result<(), ChainError> {
+        self.count_failures(&outcome);
+        let settings = &self.checker.settings;
+        let reading = match outcome {
+            Ok(Ok(reading)) => reading,
+            failed => {
+                self.give_back(job.place);
+                if let Ok(Err(error)) = failed {
+                    verdict.failed(error)?;
+                }
+                verdict.elapsed = started.elapsed();
+                self.finished.push_back(verdict);
+                return Ok(());
+            }
+        };
+        if !job.seen {
+            let enough = settings.limit.is_some_and(|limit| self.selected >= limit);
+            if enough || !settings.selects(reading.record.as_ref()) {
+                return Ok(());
+            }
+            self.selected += 1;
+        }
+        let Some(uri) = verdict.card_uri(&reading, settings.verify.fetch_unanchored) else {
+            self.give_back(job.place);
+            verdict.elapsed = started.elapsed();
+            self.finished.push_back(verdict);
+            return Ok(());
+        };
+        let url = self.urls.key(uri);
+        let known = self.urls.get(url);
+        if let Some(known) = known {
+            let mismatch = verdict.anchored_sha256.is_some_and(|hash| known.digest().is_some_and(|digest| digest != hash));
+            if !mismatch || settings.confirm == 0 || known.is_confirmed() {
+                self.give_back(job.place);
+                judge_known(&mut verdict, known);
+                verdict.elapsed = started.elapsed();
+                self.conclude(verdict);
+                return Ok(());
+            }
+        }
+        if let Some(waiting) = self.same_url.get_mut(&url) {
+            waiting.push(job.agent);
+            self.give_back(job.place);
+            return Ok(());
+        }
+        let host = self.hosts.key(uri);
+        if job.place != Some(host) {
+            self.give_back(job.place);
+        }
+        if job.place == Some(host) || self.hosts.take(host, job.agent) {
+            self.same_url.insert(url, Vec::new());
+            self.ready.push_back(Fetch { verdict, started, url, host, known });
+        }
+        Ok(())
+    }
+
+    /// A node that answers nobody any more would otherwise cost its whole patience for each agent that is left (C-83).
+    fn count_failures(&mut self, outcome: &Result<Result<Reading, ChainError>, Panicked>) {
+        match outcome {
+            Ok(Err(error)) if error.kind == ChainErrorKind::NodeUnavailable => {
+                self.failures += 1;
+                if self.failures >= 2 * self.checker.settings.node_concurrency.max(1) {
+                    self.given_up = Some(error.clone());
+                }
+            }
+            Ok(_) => self.failures = 0,
+            Err(Panicked) => {}
+        }
+    }
+
+    fn give_back(&mut self, place: Option<HostKey>) {
+        let Some(host) = place else { return };
+        if let Some(agent) = self.hosts.give_back(host) {
+            self.woken.push_back(Job { agent, seen: true, place: Some(host) });
+        }
+    }
+
+    fn conclude(&mut self, verdict: Box<Verdict>) {
+        if verdict.reason == Reason::HashMismatch && self.checker.looks_again() {
+            self.held.push(verdict);
+        } else {
+            self.finished.push_back(verdict);
+        }
+    }
+
+    /// The newer block is known: mismatches at no older one stand as they are.
+    fn newest(&mut self, newest: Result<Block, ChainError>) -> Result<(), ChainError> {
+        let Some((_, held)) = self.second_look.take() else { return Ok(()) };
+        match newest {
+            Ok(newest) => {
+                let is_newer = |verdict: &Box<Verdict>| verdict.block.is_none_or(|block| block.height < newest.height);
+                let (older, standing): (Vec<_>, Vec<_>) = held.into_iter().partition(is_newer);
+                self.finished.extend(standing);
+                if !older.is_empty() {
+                    self.second_look = Some((Some(newest), older));
+                }
+            }
+            Err(error) => {
+                for mut verdict in held {
+                    verdict.failed(error.clone())?;
+                    self.finished.push_back(verdict);
+                }
+            }
+        }
+        Ok(())
+    }
+}

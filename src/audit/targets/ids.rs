@@ -1,0 +1,151 @@
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::identity::TokenId;
+
+/// Token ids to audit, each once. Ranges take no more memory than their ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    ranges: Vec<RangeInclusive<u64>>,
+}
+
+impl Targets {
+    /// These agents, each once, in the order given.
+    pub fn of(agents: impl IntoIterator<Item = TokenId>) -> Self {
+        let mut seen = HashSet::new();
+        let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+        for TokenId(id) in agents.into_iter().filter(|id| seen.insert(*id)) {
+            match ranges.last_mut() {
+                Some(last) if last.end().checked_add(1) == Some(id) => *last = *last.start()..=id,
+                _ => ranges.push(id..=id),
+            }
+        }
+        Self { ranges }
+    }
+
+    /// The agents from 0 to the one before `end`.
+    pub fn below(end: u64) -> Self {
+        Self { ranges: end.checked_sub(1).map(|last| 0..=last).into_iter().collect() }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.ranges.iter().fold(0, |sum, range| sum.saturating_add((range.end() - range.start()).saturating_add(1)))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The agents, in order.
+    pub fn iter(&self) -> impl Iterator<Item = TokenId> + Send + 'static {
+        self.ranges.clone().into_iter().flatten().map(TokenId)
+    }
+
+    /// The same agents in random order, to take a sample from. Takes 8 bytes of memory for each.
+    pub fn shuffled(&self) -> impl Iterator<Item = TokenId> + Send + 'static {
+        let mut ids: Vec<TokenId> = self.iter().collect();
+        fastrand::shuffle(&mut ids);
+        ids.into_iter()
+    }
+}
+
+/// A list of token ids that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdListError {
+    /// A part of it is neither a token id nor a range.
+    #[error("“{0}” is neither a token id such as 700 nor a range such as 1-500")]
+    Part(String),
+    /// A range ends before it begins.
+    #[error("the range {0} ends before it begins")]
+    Backwards(String),
+}
+
+impl FromStr for Targets {
+    type Err = IdListError;
+
+    /// Reads a list such as `1-500,700`; both ends of a range belong to it, and an id that is named twice counts once.
+    fn from_str(text: &str) -> Result<Self, IdListError> {
+        let number = |text: &str| {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| text.parse::<u64>().ok()).flatten()
+        };
+        let mut ranges = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let wrong = || IdListError::Part(part.to_owned());
+            let range = match part.split_once('-') {
+                None => number(part).map(|id| id..=id).ok_or_else(wrong)?,
+                Some((first, last)) => {
+                    let first = number(first.trim()).ok_or_else(wrong)?;
+                    let last = number(last.trim()).ok_or_else(wrong)?;
+                    first..=last
+                }
+            };
+            if range.is_empty() {
+                return Err(IdListError::Backwards(part.to_owned()));
+            }
+            ranges.push(range);
+        }
+        Ok(Self { ranges: merged(ranges) })
+    }
+}
+
+/// The same ids in ascending ranges that do not overlap.
+fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
+    ranges.sort_unstable_by_key(|range| *range.start());
+    let mut merged: Vec<RangeInclusive<u64>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if *range.start() <= last.end().saturating_add(1) => {
+                *last = *last.start()..=*last.end().max(range.end());
+            }
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(text: &str) -> Vec<u64> {
+        text.parse::<Targets>().unwrap().iter().map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn ranges_and_ids_are_merged() {
+        assert_eq!(ids("1-3,700"), [1, 2, 3, 700]);
+        assert_eq!(ids("5,1-3, 3 - 4,2"), [1, 2, 3, 4, 5]);
+        let all: Targets = "0-18446744073709551615".parse().unwrap();
+        assert_eq!((all.ranges.len(), all.count()), (1, u64::MAX));
+        assert_eq!("1-500,700".parse::<Targets>().unwrap().count(), 501);
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for text in ["", ",", "1,", "a", "-1", "1-", "1-2-3", "0x10", "18446744073709551616"] {
+            assert!(matches!(text.parse::<Targets>(), Err(IdListError::Part(_))), "{text}");
+        }
+        assert_eq!("5-1".parse::<Targets>(), Err(IdListError::Backwards("5-1".into())));
+    }
+
+    #[test]
+    fn named_agents_keep_their_order_and_come_once() {
+        let targets = Targets::of([7, 3, 4, 7, 5].map(TokenId));
+        assert_eq!(targets.iter().map(|id| id.0).collect::<Vec<_>>(), [7, 3, 4, 5]);
+        assert_eq!(targets.count(), 4);
+        assert!(Targets::below(0).is_empty() && Targets::of([]).is_empty());
+        assert_eq!(Targets::below(3).count(), 3);
+    }
+
+    #[test]
+    fn a_shuffle_loses_nobody() {
+        let mut shuffled: Vec<u64> = Targets::below(1000).shuffled().map(|id| id.0).collect();
+        assert_ne!(shuffled, (0..1000).collect::<Vec<_>>());
+        shuffled.sort_unstable();
+        assert_eq!(shuffled, (0..1000).collect::<Vec<_>>());
+    }
+}

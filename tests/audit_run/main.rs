@@ -1,0 +1,5 @@
+//! Runs of an audit: against scripted seams, and as the command against the local chain.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod engine;
+mod seams;
