@@ -1,0 +1,60 @@
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Exposition, RunMetrics};
+use crate::registry::Timestamp;
+use crate::report::{ReportRow, ReportWriter, RunEnd, RunHeader};
+
+/// The gauges of one run in a file for node_exporter's textfile collector.
+///
+/// The file appears whole or not at all: it is written beside its place, readable for everybody, and renamed. If the store
+/// knows no earlier success, the one in the replaced file is carried over: without it an alert on its age would fall silent
+/// just when a run fails.
+pub struct PrometheusFile {
+    path: PathBuf,
+    metrics: RunMetrics,
+}
+
+impl PrometheusFile {
+    /// Begins the file of a run. Nothing is written before its end.
+    pub fn begin(path: impl Into<PathBuf>, header: &RunHeader, per_agent: bool) -> Self {
+        Self { path: path.into(), metrics: RunMetrics::new(header, per_agent) }
+    }
+}
+
+impl ReportWriter for PrometheusFile {
+    fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
+        self.metrics.add(row.verdict);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, end: &RunEnd) -> io::Result<()> {
+        let earlier_success = end.earlier_success.or_else(|| last_success_in(&self.path));
+        let mut exposition = Exposition::default();
+        self.metrics.write(&RunEnd { earlier_success, ..*end }, &mut exposition);
+        replace(&self.path, exposition.as_str().as_bytes())
+    }
+}
+
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The collector reads every name that ends in .prom, so the unfinished file must not.
+    let mut file = tempfile::Builder::new().prefix(".cardproof").suffix(".tmp").tempfile_in(folder)?;
+    file.write_all(content)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|failure| failure.error)
+}
+
+fn last_success_in(path: &Path) -> Option<Timestamp> {
+    let before = fs::read_to_string(path).ok()?;
+    let sample = before.lines().find(|line| line.starts_with("cardproof_last_success_timestamp_seconds"))?;
+    let (seconds, millis) = sample.rsplit(' ').next()?.split_once('.')?;
+    let (seconds, millis) = (seconds.parse::<u64>().ok()?, millis.parse::<u64>().ok()?);
+    seconds.checked_mul(1000)?.checked_add(millis).map(Timestamp)
+}
