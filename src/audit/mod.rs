@@ -5,6 +5,7 @@
 
 mod outcome;
 mod run;
+pub mod store;
 mod targets;
 mod transition;
 

@@ -1,0 +1,74 @@
+/// The store could not do what was asked.
+///
+/// No message holds the database's URL: it may carry a password.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// What names the database is neither a path nor a PostgreSQL URL.
+    #[error("the database must be a path to a file, sqlite:<path>, or postgres://<user>@<host>/<database>")]
+    Location,
+    /// The file cannot be made or opened.
+    #[error("the database file {file} cannot be opened: {source}")]
+    File {
+        /// The file.
+        file: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file is damaged, or is no database.
+    #[error("{name} is damaged or is no SQLite database; move it away and the audit starts with a new one, or restore a backup")]
+    Corrupt {
+        /// The database.
+        name: String,
+    },
+    /// The database is another program's.
+    #[error("{name} is a database of another program; name a file that does not exist yet")]
+    Foreign {
+        /// The database.
+        name: String,
+    },
+    /// A newer version of the program has written it.
+    #[error(
+        "{name} was written by a newer cardproof (its layout is {found}, this program knows up to {known}); use that version"
+    )]
+    Newer {
+        /// The database.
+        name: String,
+        /// The layout's version in the database.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// Another program holds the database for longer than this one waits.
+    #[error("{name} is in use by another program that does not let go; try again when that has ended")]
+    Busy {
+        /// The database.
+        name: String,
+    },
+    /// The database refuses or cannot be reached.
+    #[error("{name} failed while {doing}: {source}")]
+    Database {
+        /// The database.
+        name: String,
+        /// What was tried.
+        doing: &'static str,
+        /// What it said.
+        source: sqlx::Error,
+    },
+    /// A value in the database is none that this program writes.
+    #[error("{name} holds something that is no {what}; it was changed by hand or by a newer version")]
+    Value {
+        /// The database.
+        name: String,
+        /// What was expected.
+        what: &'static str,
+    },
+    /// A verdict without an agent has no place in the memory of agents.
+    #[error("only verdicts on agents of a registry are stored")]
+    NoAgent,
+    /// There is no such run.
+    #[error("the store has no run {0}; `cardproof audit runs` lists them")]
+    NoRun(i64),
+    /// The task that writes has ended.
+    #[error("the task that writes to the database has ended; nothing more can be stored")]
+    Ended,
+}

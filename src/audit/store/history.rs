@@ -1,0 +1,192 @@
+use super::database::{unforeign, Row, Transaction, Value};
+use super::memory::AgentMemory;
+use super::record::{memory_of, parse_digest, parse_reason, MEMORY};
+use super::runs::find_scope;
+use super::{Store, StoreError};
+use crate::audit::{RunScope, Transition, TransitionKind};
+use crate::digest::Sha256Digest;
+use crate::identity::TokenId;
+use crate::registry::Timestamp;
+use crate::verify::Reason;
+
+/// One result of an earlier run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastResult {
+    /// The run.
+    pub run: i64,
+    /// The height of the block that the verdict was reached at.
+    pub block_height: Option<u64>,
+    /// When the check began.
+    pub at: Timestamp,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Why the verdict is what it is; its class follows from it.
+    pub reason: Reason,
+    /// The reason in one sentence. Foreign text in it is not escaped.
+    pub message: String,
+    /// The codes of its notes.
+    pub notes: Vec<String>,
+    /// What the card should have hashed to.
+    pub anchored_sha256: Option<Sha256Digest>,
+    /// What it hashed to.
+    pub body_sha256: Option<Sha256Digest>,
+    /// The status of the host's last answer.
+    pub http_status: Option<u16>,
+    /// How many bytes the body had.
+    pub bytes: Option<u64>,
+}
+
+/// A digest that an agent has had, and when it came up first and last.
+///
+/// A digest that stays is written when it comes up, so the last time of the newest one is the agent's `last_seen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenDigest {
+    /// The digest.
+    pub sha256: Sha256Digest,
+    /// When it came up first.
+    pub first_seen: Timestamp,
+    /// When it came up last.
+    pub last_seen: Timestamp,
+}
+
+/// All that is known about one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentHistory {
+    /// What is known now.
+    pub memory: AgentMemory,
+    /// The results that are kept, the newest first.
+    pub results: Vec<PastResult>,
+    /// What has changed, the newest first.
+    pub transitions: Vec<Transition>,
+    /// The hashes that have been anchored, in the order in which they came up.
+    pub anchors: Vec<SeenDigest>,
+    /// The digests of bodies, in the order in which they came up.
+    pub bodies: Vec<SeenDigest>,
+}
+
+impl Store {
+    /// All that is known about one agent; `None` when nothing is.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn history(&self, scope: &RunScope, token_id: TokenId) -> Result<Option<AgentHistory>, StoreError> {
+        let mut open = self.database.read("reading an agent's history").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(None) };
+        let of_agent = || vec![Value::from(scope_id), token_id.0.into()];
+        let sql = format!("SELECT {MEMORY} FROM agents WHERE scope_id = ? AND token_id = ?");
+        let Some(row) = open.row(&sql, of_agent()).await? else { return Ok(None) };
+        let memory = memory_of(&open, &row)?;
+        // Through the runs, which are few: the results are in the order of their runs.
+        let sql = "SELECT results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
+            results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes
+            FROM runs JOIN results ON results.run_id = runs.id
+            WHERE runs.scope_id = ? AND results.token_id = ? ORDER BY runs.id DESC";
+        let rows = open.rows(sql, of_agent()).await?;
+        let results = rows.iter().map(|row| result_of(&open, row)).collect::<Result<_, _>>()?;
+        let transitions = transitions_where(&mut open, "scope_id = ? AND token_id = ? ORDER BY id DESC", of_agent()).await?;
+        let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
+        let bodies = digests(&mut open, scope_id, token_id, "body").await?;
+        Ok(Some(AgentHistory { memory, results, transitions, anchors, bodies }))
+    }
+
+    /// What is known about every agent of a scope, in the order of their token ids, without their results.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn agents(&self, scope: &RunScope) -> Result<Vec<AgentMemory>, StoreError> {
+        let mut open = self.database.read("reading the agents").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        let sql = format!("SELECT {MEMORY} FROM agents WHERE scope_id = ?");
+        let rows = open.rows(&sql, vec![scope_id.into()]).await?;
+        let mut agents = rows.iter().map(|row| memory_of(&open, row)).collect::<Result<Vec<_>, _>>()?;
+        agents.sort_unstable_by_key(|agent| agent.token_id);
+        Ok(agents)
+    }
+
+    /// The hashes that were anchored for an agent before the one that its record had last. A body with one of them is the
+    /// card of an earlier record.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn older_anchors(&self, scope: &RunScope, token_id: TokenId) -> Result<Vec<Sha256Digest>, StoreError> {
+        let mut open = self.database.read("reading an agent's older anchors").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        Ok(digests(&mut open, scope_id, token_id, "anchor").await?.into_iter().map(|seen| seen.sha256).collect())
+    }
+
+    /// The transitions of a scope since a time, or of its newest finished run, in the order in which they were recorded.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn diff(&self, scope: &RunScope, since: Option<Timestamp>) -> Result<Vec<Transition>, StoreError> {
+        let mut open = self.database.read("reading what has changed").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        match since {
+            Some(since) => {
+                let values = vec![scope_id.into(), since.0.into()];
+                transitions_where(&mut open, "scope_id = ? AND at >= ? ORDER BY id", values).await
+            }
+            None => {
+                let condition = "run_id = (SELECT MAX(id) FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL) ORDER BY id";
+                transitions_where(&mut open, condition, vec![scope_id.into()]).await
+            }
+        }
+    }
+}
+
+fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {
+    let text = |column| open.explained(row.maybe_text(column));
+    let status = open.explained(row.maybe_int(9))?.map(|status| u16::try_from(status).map_err(|_| open.no("status of HTTP")));
+    let notes = open.explained(row.text(6))?;
+    Ok(PastResult {
+        run: open.explained(row.int(0))?,
+        block_height: open.explained(row.maybe_number(1))?,
+        at: Timestamp(open.explained(row.number(2))?),
+        elapsed_ms: open.explained(row.number(3))?,
+        reason: parse_reason(open, text(4)?)?,
+        message: unforeign(open.explained(row.text(5))?),
+        notes: notes.split(',').filter(|note| !note.is_empty()).map(str::to_owned).collect(),
+        anchored_sha256: parse_digest(open, text(7)?)?,
+        body_sha256: parse_digest(open, text(8)?)?,
+        http_status: status.transpose()?,
+        bytes: open.explained(row.maybe_number(10))?,
+    })
+}
+
+pub(super) async fn transitions_where(
+    open: &mut Transaction,
+    condition: &str,
+    values: Vec<Value>,
+) -> Result<Vec<Transition>, StoreError> {
+    let sql = format!("SELECT kind, token_id, before_value, after_value, at, idempotency_key FROM transitions WHERE {condition}");
+    let rows = open.rows(&sql, values).await?;
+    rows.iter().map(|row| transition_of(open, row)).collect()
+}
+
+fn transition_of(open: &Transaction, row: &Row) -> Result<Transition, StoreError> {
+    let kind = open.explained(row.text(0))?;
+    let kind = TransitionKind::ALL.into_iter().find(|known| known.as_str() == kind);
+    Ok(Transition {
+        kind: kind.ok_or_else(|| open.no("kind of transition"))?,
+        token_id: TokenId(open.explained(row.number(1))?),
+        before: open.explained(row.maybe_text(2))?.map(unforeign),
+        after: open.explained(row.maybe_text(3))?.map(unforeign),
+        at: Timestamp(open.explained(row.number(4))?),
+        idempotency_key: open.explained(row.text(5))?,
+    })
+}
+
+async fn digests(open: &mut Transaction, scope_id: i64, token_id: TokenId, kind: &str) -> Result<Vec<SeenDigest>, StoreError> {
+    let sql = "SELECT sha256, first_seen, last_seen FROM digests WHERE scope_id = ? AND token_id = ? AND kind = ?
+        ORDER BY first_seen, sha256";
+    let rows = open.rows(sql, vec![scope_id.into(), token_id.0.into(), kind.into()]).await?;
+    let seen = rows.iter().map(|row| {
+        let sha256 = parse_digest(open, open.explained(row.maybe_text(0))?)?;
+        Ok(SeenDigest {
+            sha256: sha256.ok_or_else(|| open.no("SHA-256 digest"))?,
+            first_seen: Timestamp(open.explained(row.number(1))?),
+            last_seen: Timestamp(open.explained(row.number(2))?),
+        })
+    });
+    seen.collect()
+}

@@ -1,0 +1,56 @@
+//! What the audits before this one found, in a database: SQLite in one file, or PostgreSQL for several machines.
+//!
+//! [`Store`] is the front door. It answers alike over both: the statements are the same where the dialects agree and each
+//! dialect's own where they do not (`schema`, `lease`). What an agent's verdict changes is decided by a state machine without
+//! a database (`memory`), and written together with the verdict in one transaction (`record`), so that a process killed at any
+//! moment has recorded an agent and its transitions, or neither. A [`Recorder`] batches what a run hands to it.
+//!
+//! Numbers of the chain are u64: they take the 64 bits of a BIGINT as they are, so that 2^63 and above are negative there.
+
+mod database;
+mod error;
+mod history;
+mod location;
+mod memory;
+mod record;
+mod recorder;
+mod runs;
+mod schema;
+
+pub use error::StoreError;
+pub use history::{AgentHistory, PastResult, SeenDigest};
+pub use location::StoreLocation;
+pub use memory::{AgentMemory, Patience};
+pub use record::RecordSettings;
+pub use recorder::Recorder;
+pub use runs::Unfinished;
+
+use database::Database;
+
+/// The memory of audits. Cheap to clone; clones share connections.
+#[derive(Debug, Clone)]
+pub struct Store {
+    database: Database,
+}
+
+impl Store {
+    /// Opens the store, makes it when there is none, and brings it to the layout of this version.
+    ///
+    /// A new file can be read by its owner only. In PostgreSQL the tables are in the schema `cardproof`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be reached, is damaged, another program's, or a newer version's.
+    pub async fn open(location: &StoreLocation) -> Result<Self, StoreError> {
+        let database = location.connect().await?;
+        schema::migrate(&database).await?;
+        Ok(Self { database })
+    }
+
+    /// Ends all connections in order. A store that is merely dropped loses nothing either.
+    pub async fn close(&self) {
+        match &self.database.pool {
+            database::Pool::Sqlite(pool) => pool.close().await,
+            database::Pool::Postgres(pool) => pool.close().await,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+use std::collections::HashSet;
+
+use super::database::{foreign, unforeign, Row, Transaction, Value};
+use super::memory::RunFacts;
+use super::{Store, StoreError};
+use crate::audit::{RunInfo, RunScope};
+use crate::chain::{Block, BlockHash};
+use crate::identity::{ContractAddress, TokenId};
+use crate::registry::Timestamp;
+use crate::verify::Summary;
+
+/// A run that was not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The run.
+    pub run: RunInfo,
+    /// The agents that are done.
+    pub done: HashSet<TokenId>,
+}
+
+const COLUMNS: &str = "runs.id, runs.block_hash, runs.block_height, runs.block_time, runs.started_at, runs.finished_at,
+    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided";
+
+impl Store {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn begin_run(&self, scope: &RunScope, block: Option<Block>, selection: &str) -> Result<RunInfo, StoreError> {
+        let mut open = self.database.write("beginning a run").await?;
+        let scope_id = make_scope(&mut open, scope).await?;
+        let finished =
+            open.row("SELECT id FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL LIMIT 1", vec![scope_id.into()]).await?;
+        // As 64 bits with a sign the upper half is negative and yet the higher one.
+        let highest = "SELECT token_id FROM agents WHERE scope_id = ? AND present = 1
+            ORDER BY CASE WHEN token_id < 0 THEN 1 ELSE 0 END DESC, token_id DESC LIMIT 1";
+        let highest = open.row(highest, vec![scope_id.into()]).await?;
+        let known_up_to = highest.map(|row| open.explained(row.int(0))).transpose()?;
+        let started_at = super::record::now();
+        let values = vec![
+            scope_id.into(),
+            block.map(|block| block.hash.to_string()).into(),
+            block.map(|block| block.height).into(),
+            block.map(|block| block.time.0).into(),
+            started_at.0.into(),
+            foreign(selection).into(),
+            i64::from(finished.is_none()).into(),
+            known_up_to.into(),
+        ];
+        let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
+            known_up_to, matches, mismatches, absent, undecided) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
+        let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
+        let id = open.explained(row.int(0))?;
+        open.commit().await?;
+        Ok(RunInfo {
+            id,
+            scope: scope.clone(),
+            block,
+            started_at,
+            finished_at: None,
+            selection: selection.to_owned(),
+            summary: Summary::default(),
+        })
+    }
+
+    /// The newest run of a scope when it was not finished, with what it has done. An older one is not gone back to: its block
+    /// is older than what the newer one has found.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn resume_run(&self, scope: &RunScope) -> Result<Option<Unfinished>, StoreError> {
+        let mut open = self.database.read("looking for an unfinished run").await?;
+        let newest = runs_where(&mut open, scope, "", "DESC LIMIT 1", Vec::new()).await?.pop();
+        let Some(run) = newest.filter(|run| run.finished_at.is_none()) else { return Ok(None) };
+        let mut done = HashSet::new();
+        for row in open.rows("SELECT token_id FROM results WHERE run_id = ?", vec![run.id.into()]).await? {
+            done.insert(TokenId(open.explained(row.number(0))?));
+        }
+        Ok(Some(Unfinished { run, done }))
+    }
+
+    /// Marks a run as finished and returns it with its final counts. Doing so again changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`] when there is none of this number; [`StoreError`] when the database refuses.
+    pub async fn finish_run(&self, run: &RunInfo) -> Result<RunInfo, StoreError> {
+        let mut open = self.database.write("finishing a run").await?;
+        let values = vec![super::record::now().0.into(), run.id.into()];
+        open.execute("UPDATE runs SET finished_at = ? WHERE id = ? AND finished_at IS NULL", values).await?;
+        let found = runs_where(&mut open, &run.scope, " AND runs.id = ?", "", vec![run.id.into()]).await?.pop();
+        open.commit().await?;
+        found.ok_or(StoreError::NoRun(run.id))
+    }
+
+    /// The runs of a scope, the newest first; unfinished ones too.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn runs(&self, scope: &RunScope) -> Result<Vec<RunInfo>, StoreError> {
+        let mut open = self.database.read("reading the runs").await?;
+        runs_where(&mut open, scope, "", "DESC", Vec::new()).await
+    }
+}
+
+async fn make_scope(open: &mut Transaction, scope: &RunScope) -> Result<i64, StoreError> {
+    let ContractAddress { index, subindex } = scope.contract;
+    // An update of nothing, so that the row comes back whether it was there or not.
+    let insert = "INSERT INTO scopes (network, genesis, contract_index, contract_subindex) VALUES (?, ?, ?, ?)
+        ON CONFLICT (genesis, contract_index, contract_subindex) DO UPDATE SET network = excluded.network RETURNING id";
+    let values = vec![foreign(&scope.network).into(), scope.genesis.to_string().into(), index.into(), subindex.into()];
+    let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a scope"))?;
+    open.explained(row.int(0))
+}
+
+/// The number of a scope; `None` when nothing of it is stored.
+pub(super) async fn find_scope(open: &mut Transaction, scope: &RunScope) -> Result<Option<i64>, StoreError> {
+    let values = vec![scope.genesis.to_string().into(), scope.contract.index.into(), scope.contract.subindex.into()];
+    let select = "SELECT id FROM scopes WHERE genesis = ? AND contract_index = ? AND contract_subindex = ?";
+    let row = open.row(select, values).await?;
+    row.map(|row| open.explained(row.int(0))).transpose()
+}
+
+/// What of a run matters to recording, with the number of its scope.
+pub(super) async fn run_facts(open: &mut Transaction, id: i64) -> Result<(i64, RunFacts), StoreError> {
+    let row = open.row("SELECT scope_id, first_run, known_up_to FROM runs WHERE id = ?", vec![id.into()]).await?;
+    let row = row.ok_or(StoreError::NoRun(id))?;
+    let (scope_id, first_run) = (open.explained(row.int(0))?, open.explained(row.int(1))? != 0);
+    Ok((scope_id, RunFacts { id, first_run, known_up_to: open.explained(row.maybe_number(2))? }))
+}
+
+pub(super) async fn runs_where(
+    open: &mut Transaction,
+    scope: &RunScope,
+    condition: &str,
+    order: &str,
+    values: Vec<Value>,
+) -> Result<Vec<RunInfo>, StoreError> {
+    let Some(scope_id) = find_scope(open, scope).await? else { return Ok(Vec::new()) };
+    let sql = format!("SELECT {COLUMNS} FROM runs WHERE runs.scope_id = ?{condition} ORDER BY runs.id {order}");
+    let rows = open.rows(&sql, [vec![scope_id.into()], values].concat()).await?;
+    rows.iter().map(|row| run_of(open, scope, row)).collect()
+}
+
+fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, StoreError> {
+    let number = |column| open.explained(row.number(column));
+    let block = match (open.explained(row.maybe_text(1))?, open.explained(row.maybe_number(2))?) {
+        (Some(hash), Some(height)) => {
+            let mut bytes = [0; 32];
+            hex::decode_to_slice(hash, &mut bytes).map_err(|_| open.no("hash of a block"))?;
+            Some(Block { hash: BlockHash(bytes), height, time: Timestamp(number(3)?) })
+        }
+        _ => None,
+    };
+    let (matches, mismatches, absent, undecided) = (number(7)?, number(8)?, number(9)?, number(10)?);
+    Ok(RunInfo {
+        id: open.explained(row.int(0))?,
+        scope: scope.clone(),
+        block,
+        started_at: Timestamp(number(4)?),
+        finished_at: open.explained(row.maybe_number(5))?.map(Timestamp),
+        selection: unforeign(open.explained(row.text(6))?),
+        summary: Summary {
+            agents: matches.saturating_add(mismatches).saturating_add(absent).saturating_add(undecided),
+            matches,
+            mismatches,
+            absent,
+            undecided,
+        },
+    })
+}
