@@ -24,6 +24,7 @@ pub(crate) struct Config {
     pub(crate) ca_file: Vec<PathBuf>,
     pub(crate) native_roots: Option<bool>,
     pub(crate) fetch: FetchConfig,
+    pub(crate) audit: AuditConfig,
     pub(crate) networks: BTreeMap<String, NetworkConfig>,
 }
 
@@ -39,6 +40,14 @@ pub(crate) struct FetchConfig {
     pub(crate) ipfs_gateway: Vec<String>,
     /// May hold a password, which is why [`Config`] cannot be printed.
     pub(crate) proxy: Option<String>,
+}
+
+/// The table `[audit]`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AuditConfig {
+    /// A file or the URL of a PostgreSQL database, which may hold a password.
+    pub(crate) store: Option<String>,
 }
 
 /// A table `[networks.<name>]`.

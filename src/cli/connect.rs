@@ -21,6 +21,18 @@ pub(crate) fn chain(
     contract: ContractAddress,
     at: AtBlock,
 ) -> Result<ChainClient, CliError> {
+    ChainClient::new(chain_settings(options, tls, config, network, contract, at)?).map_err(refused)
+}
+
+/// How such a client is set up.
+pub(crate) fn chain_settings(
+    options: &NodeOptions,
+    tls: &TlsOptions,
+    config: &Config,
+    network: &Network,
+    contract: ContractAddress,
+    at: AtBlock,
+) -> Result<ChainSettings, CliError> {
     let choice = NodeChoice::resolve(options, config, network)?;
     let mut settings = ChainSettings::new(network.clone());
     settings.registry = contract;
@@ -36,11 +48,21 @@ pub(crate) fn chain(
     }
     settings.node.ca_files = ca_files(tls, config);
     settings.node.native_roots = native_roots(tls, config);
-    ChainClient::new(settings).map_err(refused)
+    Ok(settings)
 }
 
 /// The one guarded fetcher.
 pub(crate) fn fetcher(options: &FetchOptions, tls: &TlsOptions, config: &Config) -> Result<Fetcher, CliError> {
+    fetcher_of(fetch_settings(options, tls, config)?)
+}
+
+/// A fetcher with these settings.
+pub(crate) fn fetcher_of(settings: FetchSettings) -> Result<Fetcher, CliError> {
+    Fetcher::new(settings).map_err(|error| CliError::refused("configuration", error.to_string()))
+}
+
+/// How such a fetcher is set up.
+pub(crate) fn fetch_settings(options: &FetchOptions, tls: &TlsOptions, config: &Config) -> Result<FetchSettings, CliError> {
     let configured = &config.fetch;
     let mut settings = FetchSettings {
         allow_http: options.allow_http || configured.allow_http,
@@ -72,7 +94,7 @@ pub(crate) fn fetcher(options: &FetchOptions, tls: &TlsOptions, config: &Config)
                 .map_err(|error: cardproof::fetch::FetchSetupError| CliError::refused("configuration", error.to_string()))?,
         );
     }
-    Fetcher::new(settings).map_err(|error| CliError::refused("configuration", error.to_string()))
+    Ok(settings)
 }
 
 /// The proxy from the command line, the environment or the configuration, in this order.

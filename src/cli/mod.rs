@@ -2,6 +2,7 @@
 
 mod agents;
 mod anchor;
+mod audit;
 mod card;
 mod completions;
 mod conclude;
@@ -14,11 +15,13 @@ mod exit;
 mod failure;
 mod hash;
 mod man;
+mod named;
 mod options;
 mod register;
 mod settings;
 mod shell;
 mod show;
+mod tally;
 mod terminal;
 mod token;
 mod tx;
@@ -45,7 +48,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Verify(verify::Args),
+    Verify(Box<verify::Args>),
+    Audit(Box<audit::Args>),
     Show(show::Args),
     Hash(hash::Args),
     Card(Box<card::Args>),
@@ -80,6 +84,7 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     match command {
         Command::Verify(args) => verify::run(&args, shell, output),
+        Command::Audit(args) => audit::run(&args, shell, output),
         Command::Show(args) => show::run(&args, shell, output),
         Command::Hash(args) => hash::run(&args, shell, output),
         Command::Card(args) => card::run(&args, shell, output),

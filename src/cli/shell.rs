@@ -3,6 +3,11 @@
 //! stdout carries the result and nothing else; everything else goes to stderr. Whatever a stranger wrote is escaped here,
 //! on its way out, so that no escape sequence, direction override or invisible character reaches a terminal.
 
+mod bar;
+mod out;
+
+pub(crate) use bar::Bar;
+
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 use std::collections::HashSet;
-use std::io::{BufRead, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,19 +6,19 @@ use std::time::Instant;
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
-use cardproof::identity::{AgentName, ContractAddress, TokenId};
-use cardproof::registry::AgentStatus;
+use cardproof::identity::{ContractAddress, TokenId};
 use cardproof::report::{self, ReportDocument, VerifyDocument};
-use cardproof::verify::{Class, LintCheck, Verdict, Verifier, VerifySettings};
-use clap::ValueEnum;
+use cardproof::verify::{LintCheck, Verdict, Verifier, VerifySettings};
 use futures_util::stream::{self, StreamExt};
 
 use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
+use super::named;
 use super::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
+use super::tally::ExitOptions;
 
 /// How many agents are checked at once.
 const CONCURRENCY: usize = 16;
@@ -32,8 +31,11 @@ const CONCURRENCY: usize = 16;
     4 only absent ones besides matches; 5 internal error; 130 interrupted.")]
 pub(crate) struct Args {
     /// Token ids, badges or CAIP-19 identifiers; - reads a list from standard input, one a line
-    #[arg(value_name = "AGENT", required_unless_present = "expect_hash", conflicts_with = "expect_hash")]
+    #[arg(value_name = "AGENT", required_unless_present_any = ["expect_hash", "listed"], conflicts_with = "expect_hash")]
     agents: Vec<String>,
+    /// Verify the agents of this list (registry.json), too
+    #[arg(long = "agents", value_name = "FILE", conflicts_with = "expect_hash")]
+    listed: Option<PathBuf>,
     /// Judge at this finalized block of the past instead of the newest
     #[arg(long, value_name = "HASH|HEIGHT")]
     at_block: Option<AtBlock>,
@@ -52,12 +54,8 @@ pub(crate) struct Args {
     /// Also check what the cards say (see cardproof card lint); this never changes a verdict
     #[arg(long, conflicts_with = "expect_hash")]
     check_card: bool,
-    /// Count a revoked agent as a mismatch for the exit code
-    #[arg(long)]
-    require_active: bool,
-    /// Which classes make the exit code non-zero: mismatch, undecided, absent, or none [default: all three]
-    #[arg(long, value_name = "CLASSES", value_delimiter = ',')]
-    fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    exit: ExitOptions,
     /// Print one JSON document a line, for each agent as it finishes
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     jsonl: bool,
@@ -69,18 +67,9 @@ pub(crate) struct Args {
     tls: TlsOptions,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
-enum FailOn {
-    Mismatch,
-    Undecided,
-    Absent,
-    None,
-}
-
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let fail_on = fail_on(&args.fail_on)?;
+    let mut tally = args.exit.tally()?;
     let config = Config::load(output.config.as_deref())?;
-    let mut tally = Tally { require_active: args.require_active, fail_on, found: HashSet::new() };
     let mut results = Results { shell, json: output.json, jsonl: args.jsonl, verdicts: Vec::new(), shown: 0 };
     if let Some(expected) = args.expect_hash {
         let verdict = expected_digest(args, expected, &config)?;
@@ -90,7 +79,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Ok(tally.exit());
     }
     let network = NetworkSettings::resolve(&args.node.network, &config)?;
-    let targets = targets(&args.agents, &network)?;
+    let targets = targets(args, &network, shell)?;
     super::block_on(async {
         let mut each = |place, verdict| {
             tally.add(&verdict);
@@ -109,45 +98,18 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     })
 }
 
-fn fail_on(classes: &[FailOn]) -> Result<Vec<Class>, CliError> {
-    if classes.is_empty() {
-        return Ok(vec![Class::Mismatch, Class::Undecided, Class::Absent]);
-    }
-    if classes.contains(&FailOn::None) && classes.len() > 1 {
-        return Err(CliError::usage("--fail-on none cannot be combined with a class"));
-    }
-    Ok(classes
-        .iter()
-        .filter_map(|class| match class {
-            FailOn::Mismatch => Some(Class::Mismatch),
-            FailOn::Undecided => Some(Class::Undecided),
-            FailOn::Absent => Some(Class::Absent),
-            FailOn::None => None,
-        })
-        .collect())
-}
-
 /// The agents to check, each once, in the order they were named.
-fn targets(names: &[String], network: &NetworkSettings) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
+fn targets(args: &Args, network: &NetworkSettings, shell: &Shell) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
     let mut targets = Vec::new();
-    for name in names {
-        if name != "-" {
-            targets.push(target(name, network)?);
-            continue;
+    for name in &args.agents {
+        if name == "-" {
+            targets.extend(named::of_lines(std::io::stdin().lock(), "standard input", network)?);
+        } else {
+            targets.push(named::target(name, network)?);
         }
-        for (at, line) in std::io::stdin().lock().lines().enumerate() {
-            let line = line.map_err(|error| match error.kind() {
-                ErrorKind::InvalidData => CliError::usage(format!("standard input, line {}: this is not text in UTF-8", at + 1)),
-                _ => CliError::internal(format!("standard input cannot be read: {error}")),
-            })?;
-            let name = line.trim();
-            if !name.is_empty() && !name.starts_with('#') {
-                targets.push(target(name, network).map_err(|mut error| {
-                    error.message = format!("standard input, line {}: {}", at + 1, error.message);
-                    error
-                })?);
-            }
-        }
+    }
+    if let Some(list) = &args.listed {
+        targets.extend(named::of_list(list, network, shell)?);
     }
     if targets.is_empty() {
         return Err(CliError::refused("empty_selection", "no agent was named, so nothing was verified"));
@@ -155,11 +117,6 @@ fn targets(names: &[String], network: &NetworkSettings) -> Result<Vec<(ContractA
     let mut seen = HashSet::new();
     targets.retain(|target| seen.insert(*target));
     Ok(targets)
-}
-
-fn target(name: &str, network: &NetworkSettings) -> Result<(ContractAddress, TokenId), CliError> {
-    let agent: AgentName = name.parse().map_err(|error| CliError::usage(format!("{name}: {error}")))?;
-    network.locate(&agent)
 }
 
 /// Verifies the targets, registry by registry, and hands each verdict on with its place in the list.
@@ -218,33 +175,6 @@ fn expected_digest(args: &Args, expected: Sha256Digest, config: &Config) -> Resu
         let outcome = fetcher.fetch(&url, Origin::User).await;
         Ok(Verdict::of_expected(url, expected, outcome))
     })
-}
-
-/// Which classes were found, for the exit code.
-struct Tally {
-    require_active: bool,
-    fail_on: Vec<Class>,
-    found: HashSet<Class>,
-}
-
-impl Tally {
-    fn add(&mut self, verdict: &Verdict) {
-        let revoked = verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked);
-        self.found.insert(if self.require_active && revoked { Class::Mismatch } else { verdict.class() });
-    }
-
-    fn exit(&self) -> Exit {
-        let counts = |class| self.found.contains(&class) && self.fail_on.contains(&class);
-        if counts(Class::Mismatch) {
-            Exit::Negative
-        } else if counts(Class::Undecided) {
-            Exit::CannotTell
-        } else if counts(Class::Absent) {
-            Exit::Absent
-        } else {
-            Exit::Ok
-        }
-    }
 }
 
 /// Prints verdicts in the chosen format.

@@ -1,5 +1,8 @@
 //! Runs of an audit: against scripted seams, and as the command against the local chain.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod command;
 mod engine;
 mod seams;
+#[path = "../support/mod.rs"]
+mod support;

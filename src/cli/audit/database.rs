@@ -1,0 +1,79 @@
+//! Where the memory of audits is.
+
+use std::path::PathBuf;
+
+use cardproof::audit::store::{Store, StoreError, StoreLocation};
+use cardproof::audit::RunScope;
+use clap::Args;
+
+use crate::cli::config::Config;
+use crate::cli::exit::CliError;
+use crate::cli::settings::NetworkSettings;
+
+/// Where the memory is.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Memory")]
+pub(super) struct StoreOptions {
+    /// The SQLite file that remembers results [default: audit.db in the XDG state folder for cardproof]; a PostgreSQL URL belongs
+    /// in CARDPROOF_STORE or, as audit.store, into the configuration
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: Option<PathBuf>,
+}
+
+impl StoreOptions {
+    /// Opens it; it is made when there is none.
+    pub(super) async fn open(&self, config: &Config) -> Result<Store, CliError> {
+        Store::open(&self.location(config)?).await.map_err(failed)
+    }
+
+    fn location(&self, config: &Config) -> Result<StoreLocation, CliError> {
+        if let Some(path) = &self.store {
+            // Other users of the machine can read a command line.
+            if path.to_string_lossy().contains("://") {
+                return Err(CliError::usage("the URL of a database may not stand on the command line")
+                    .hint("put it into CARDPROOF_STORE or, as audit.store, into the configuration"));
+            }
+            return Ok(StoreLocation::file(path));
+        }
+        let environment = std::env::var("CARDPROOF_STORE").ok().filter(|text| !text.is_empty());
+        if let Some(text) = environment.as_ref().or(config.audit.store.as_ref()) {
+            return text.parse().map_err(|error: StoreError| CliError::refused("configuration", error.to_string()));
+        }
+        let path = state_folder(config)?.join("audit.db");
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| CliError::internal(format!("{} cannot be made: {error}", folder.display())))?;
+        }
+        Ok(StoreLocation::file(path))
+    }
+}
+
+fn state_folder(config: &Config) -> Result<PathBuf, CliError> {
+    use etcetera::BaseStrategy;
+    if let Some(folder) = &config.state_dir {
+        return Ok(folder.clone());
+    }
+    let usual = etcetera::base_strategy::Xdg::new().ok().and_then(|folders| folders.state_dir());
+    usual.map(|folder| folder.join("cardproof")).ok_or_else(|| {
+        CliError::refused("configuration", "there is no home folder to keep results in")
+            .hint("name a file with --store, or keep nothing with --no-store")
+    })
+}
+
+/// Which memory a command is about.
+pub(super) fn scope(network: &NetworkSettings) -> RunScope {
+    let network = &network.network;
+    RunScope { network: network.name.clone().into_owned(), genesis: network.genesis, contract: network.registry }
+}
+
+/// What a failure of the store means for the process.
+pub(super) fn failed(error: StoreError) -> CliError {
+    let message = error.to_string();
+    match error {
+        StoreError::Location | StoreError::Foreign { .. } | StoreError::Newer { .. } => {
+            CliError::refused("store_unusable", message)
+        }
+        StoreError::NoRun(_) => CliError::negative("no_such_run", message),
+        _ => CliError::internal(message),
+    }
+}

@@ -1,0 +1,48 @@
+//! Many agents: running an audit, and asking what earlier ones found.
+
+mod database;
+mod history;
+mod output;
+mod pump;
+mod run;
+mod select;
+
+use clap::Subcommand;
+
+use super::exit::{CliError, Exit};
+use super::options::OutputOptions;
+use super::shell::Shell;
+
+/// Audit many agents, with memory
+///
+/// Judges every selected agent at one finalized block, fetches each distinct URL once, looks at mismatches again together at
+/// one newer block, and remembers the results, so that the next run tells what changed.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Exit codes: 0 every agent matches; 1 a mismatch; 2 refused before any work, or nothing selected; 3 undecided, no \
+    mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    run: run::RunArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    History(Box<history::HistoryArgs>),
+    Diff(Box<history::DiffArgs>),
+    Runs(Box<history::RunsArgs>),
+}
+
+pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    match &args.command {
+        None => run::run(&args.run, shell, output),
+        Some(Command::History(args)) => history::history(args, shell, output),
+        Some(Command::Diff(args)) => history::diff(args, shell, output),
+        Some(Command::Runs(args)) => history::runs(args, shell, output),
+    }
+}

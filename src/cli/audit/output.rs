@@ -1,0 +1,244 @@
+//! What a run prints, and the reports it writes into files.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use cardproof::audit::AuditOutcome;
+use cardproof::report::prometheus::PrometheusFile;
+use cardproof::report::{Change, Format, ReportOptions, ReportRow, ReportWriter, RunEnd, RunHeader, Tally};
+use cardproof::verify::{Class, Reason, Verdict};
+use clap::Args;
+use tempfile::NamedTempFile;
+
+use crate::cli::exit::CliError;
+use crate::cli::shell::{Bar, Shell, Style};
+
+/// In which form results come.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct FormatOptions {
+    /// Print one JSON document a line, for each agent as it finishes
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    jsonl: bool,
+    /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus or markdown [default: a table]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
+    format: Option<Format>,
+    /// Also write a report into a file, for example sarif=audit.sarif or prometheus=audit.prom (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE")]
+    report: Vec<FileFormat>,
+    /// Give each agent a series of its own in Prometheus reports
+    #[arg(long)]
+    metrics_per_agent: bool,
+}
+
+/// A format and the file that a report in it goes to.
+#[derive(Debug, Clone)]
+struct FileFormat {
+    format: Format,
+    path: PathBuf,
+}
+
+impl FromStr for FileFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, path) = text.split_once('=').ok_or("a format, =, and a file are needed, such as junit=audit.xml")?;
+        if path.is_empty() {
+            return Err("there is no file after the =".into());
+        }
+        Ok(Self { format: format.parse()?, path: path.into() })
+    }
+}
+
+/// Where the results of one run go.
+pub(super) struct Output<'a> {
+    shell: &'a Shell,
+    bar: Bar,
+    header: RunHeader,
+    options: ReportOptions,
+    /// What stdout carries; `None` is a table for people.
+    format: Option<Format>,
+    stdout: Option<Box<dyn ReportWriter + 'a>>,
+    files: Vec<FileReport>,
+    tally: Tally,
+}
+
+/// A report that becomes a file when it is whole.
+enum FileReport {
+    Prometheus(PathBuf, Box<dyn ReportWriter>),
+    Other { path: PathBuf, file: NamedTempFile, writer: Box<dyn ReportWriter> },
+}
+
+impl<'a> Output<'a> {
+    /// Opens the files. Nothing is printed before the first result.
+    pub(super) fn begin(
+        options: &FormatOptions,
+        json: bool,
+        header: RunHeader,
+        at_most: u64,
+        shell: &'a Shell,
+    ) -> Result<Self, CliError> {
+        let format = options.format.or(options.jsonl.then_some(Format::Jsonl)).or(json.then_some(Format::Json));
+        let report_options = ReportOptions { per_agent_metrics: options.metrics_per_agent, ..ReportOptions::default() };
+        let open = |wanted: &FileFormat| {
+            FileReport::begin(wanted, &header, &report_options).map_err(|error| unwritable(&wanted.path, &error))
+        };
+        let files = options.report.iter().map(open).collect::<Result<_, _>>()?;
+        let bar = shell.bar(at_most);
+        Ok(Self { shell, bar, header, options: report_options, format, stdout: None, files, tally: Tally::default() })
+    }
+
+    /// Takes one result.
+    pub(super) fn add(&mut self, outcome: &AuditOutcome) -> Result<(), CliError> {
+        let changes: Vec<Change> = outcome.transitions.iter().map(change).collect();
+        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history: &[] };
+        self.tally.add(row.verdict);
+        for file in &mut self.files {
+            file.row(&row).map_err(|error| unwritable(file.path(), &error))?;
+        }
+        self.print(&row)?;
+        let summary = self.tally.summary();
+        self.bar.at(summary.agents, &format!("{} mismatch, {} undecided", summary.mismatches, summary.undecided));
+        Ok(())
+    }
+
+    fn print(&mut self, row: &ReportRow<'_>) -> Result<(), CliError> {
+        let Some(format) = self.format else {
+            let shell = self.shell;
+            self.bar.aside(|| table_row(shell, row));
+            return Ok(());
+        };
+        if self.stdout.is_none() {
+            self.stdout = Some(self.begin_stdout(format)?);
+        }
+        let Some(writer) = &mut self.stdout else { return Ok(()) };
+        self.bar.aside(|| writer.row(row)).map_err(|error| unprintable(&error))
+    }
+
+    fn begin_stdout(&self, format: Format) -> Result<Box<dyn ReportWriter + 'a>, CliError> {
+        let out = self.shell.out(matches!(format, Format::Json | Format::Jsonl | Format::Sarif));
+        format.begin(out, &self.header, &self.options).map_err(|error| unprintable(&error))
+    }
+
+    /// How many results there have been.
+    pub(super) fn count(&self) -> u64 {
+        self.tally.summary().agents
+    }
+
+    /// Prints what stands at the end and puts the files into their places.
+    pub(super) fn finish(mut self, end: &RunEnd) -> Result<(), CliError> {
+        self.bar.clear();
+        match self.format {
+            None => summary(self.shell, &self.header, &self.tally),
+            Some(format) => {
+                let writer = match self.stdout.take() {
+                    Some(writer) => writer,
+                    None => self.begin_stdout(format)?,
+                };
+                writer.finish(end).map_err(|error| unprintable(&error))?;
+            }
+        }
+        for file in self.files {
+            let path = file.path().to_owned();
+            file.finish(end).map_err(|error| unwritable(&path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+impl FileReport {
+    fn begin(wanted: &FileFormat, header: &RunHeader, options: &ReportOptions) -> io::Result<Self> {
+        let path = wanted.path.clone();
+        if wanted.format == Format::Prometheus {
+            let report = PrometheusFile::begin(&path, header, options.per_agent_metrics);
+            return Ok(Self::Prometheus(path, Box::new(report)));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = NamedTempFile::new_in(folder)?;
+        let out: BufWriter<File> = BufWriter::new(file.reopen()?);
+        let writer = wanted.format.begin(out, header, options)?;
+        Ok(Self::Other { path, file, writer })
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Prometheus(path, _) | Self::Other { path, .. } => path,
+        }
+    }
+
+    fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
+        match self {
+            Self::Prometheus(_, writer) | Self::Other { writer, .. } => writer.row(row),
+        }
+    }
+
+    fn finish(self, end: &RunEnd) -> io::Result<()> {
+        match self {
+            Self::Prometheus(_, writer) => writer.finish(end),
+            Self::Other { path, file, writer } => {
+                writer.finish(end)?;
+                file.persist(path).map(drop).map_err(|failure| failure.error)
+            }
+        }
+    }
+}
+
+fn change(transition: &cardproof::audit::Transition) -> Change {
+    Change {
+        kind: transition.kind.as_str(),
+        before: transition.before.clone(),
+        after: transition.after.clone(),
+        at: transition.at,
+        idempotency_key: transition.idempotency_key.clone(),
+    }
+}
+
+fn style(class: Class) -> Style {
+    match class {
+        Class::Match => Style::Green,
+        Class::Mismatch => Style::Red,
+        Class::Absent | Class::Undecided => Style::Yellow,
+    }
+}
+
+fn table_row(shell: &Shell, row: &ReportRow<'_>) {
+    let Verdict { subject, reason, agent_uri, .. } = row.verdict;
+    let token = subject.as_ref().map(|subject| subject.token_id.to_string()).unwrap_or_default();
+    let changes: Vec<&str> = row.changes.iter().map(|change| change.kind).collect();
+    let changes = if changes.is_empty() { String::new() } else { format!("  [{}]", changes.join(", ")) };
+    let class = row.verdict.class();
+    shell.styled(&[
+        (Style::Bold, &format!("{token:>8}  ")),
+        (style(class), &format!("{:<10}", class.as_str())),
+        (Style::Plain, &format!("{:<20}  {}", reason.as_str(), agent_uri.as_deref().unwrap_or("-"))),
+        (Style::Yellow, &changes),
+    ]);
+}
+
+fn summary(shell: &Shell, header: &RunHeader, tally: &Tally) {
+    let counts = tally.summary();
+    shell.line("");
+    let block = header.block.map(|block| format!(" at block {} ({})", block.height, block.time)).unwrap_or_default();
+    shell.line(&format!("registry {} of {}{block}", header.contract, header.network));
+    shell.line(&header.selection);
+    shell.styled(&[
+        (Style::Bold, &format!("{} agents: ", counts.agents)),
+        (Style::Plain, &format!("{} match, ", counts.matches)),
+        (if counts.mismatches > 0 { Style::Red } else { Style::Plain }, &format!("{} mismatch", counts.mismatches)),
+        (Style::Plain, &format!(", {} absent, {} undecided", counts.absent, counts.undecided)),
+    ]);
+    let open = Reason::ALL.iter().filter(|reason| matches!(reason.class(), Class::Absent | Class::Undecided));
+    for (reason, count) in open.map(|reason| (reason, tally.of_reason(*reason))).filter(|(_, count)| *count > 0) {
+        shell.line(&format!("{count:>8}  {:<20}  {}", reason.as_str(), reason.sentence()));
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    CliError::internal(format!("the report {} cannot be written: {error}", path.display()))
+}
+
+fn unprintable(error: &io::Error) -> CliError {
+    CliError::internal(format!("the report cannot be printed: {error}"))
+}
