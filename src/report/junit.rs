@@ -18,7 +18,7 @@ pub(super) struct JunitReport<W> {
 
 impl<W: Write> JunitReport<W> {
     pub(super) fn begin(out: W, header: &RunHeader) -> Self {
-        let name = format!("cards of registry {} on {}", header.contract, header.network);
+        let name = format!("cards of registry {} on {}", header.registry(), header.network);
         let mut suite = TestSuite::new(name.clone());
         suite.timestamp = date(header.started_at);
         suite.add_property(("selection", header.selection.as_str()));

@@ -9,8 +9,8 @@ const SHOWN: usize = 50;
 
 /// A summary for a CI page: the counts, what changed, and the agents that need somebody.
 ///
-/// What strangers wrote stands in `<code>` with every character escaped that Markdown or HTML would see something in, so it
-/// makes no link, image, heading or mention.
+/// What strangers wrote has every character escaped that Markdown or HTML would see something in, so it makes no link, image,
+/// heading or mention.
 pub(super) struct MarkdownReport<W> {
     out: W,
     header: RunHeader,
@@ -83,7 +83,7 @@ impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
         };
         rows.add(|| {
             let uri = verdict.agent_uri.as_deref().map_or_else(String::new, inert);
-            format!("| {} | `{}` | {} | {uri} |", row.token(), verdict.reason, inert(&verdict.message))
+            format!("| {} | `{}` | {} | {uri} |", row.token(), verdict.reason, sentence(&verdict.message))
         });
         Ok(())
     }
@@ -109,8 +109,8 @@ impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
             || "without a block: no node answered".to_owned(),
             |block| format!("at block {} of {}", block.height, block.time.to_rfc3339()),
         );
-        let network = inert(&header.network);
-        writeln!(self.out, "Registry {} on {network}, {at}. {}\n", header.contract, inert(&header.selection))?;
+        let (registry, network) = (header.registry(), sentence(&header.network));
+        writeln!(self.out, "Registry {registry} on {network}, {at}. {}\n", sentence(&header.selection))?;
         writeln!(self.out, "| agents | {} |", CLASSES.map(Class::as_str).join(" | "))?;
         writeln!(self.out, "|{}", "---:|".repeat(1 + CLASSES.len()))?;
         let counts = CLASSES.map(|class| self.tally.of_class(class).to_string());
@@ -139,9 +139,14 @@ impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
     }
 }
 
-/// Foreign text as Markdown that shows it and does nothing else.
+/// A foreign value, such as a URI, as Markdown that shows it and does nothing else.
 fn inert(text: &str) -> String {
-    let mut shown = String::from("<code>");
+    format!("<code>{}</code>", sentence(text))
+}
+
+/// Prose that may quote foreign text, as Markdown that shows it and does nothing else.
+fn sentence(text: &str) -> String {
+    let mut shown = String::new();
     for c in text.chars() {
         match c {
             '&' => shown.push_str("&amp;"),
@@ -149,13 +154,15 @@ fn inert(text: &str) -> String {
             '>' => shown.push_str("&gt;"),
             // Inside a table `\|` is the only way to write it, and the entity is safe everywhere.
             '|' => shown.push_str("&#124;"),
-            // A page that finds mentions in what is already rendered still skips code.
+            // These make mentions and references of what is already rendered, unless they stand alone.
+            '@' | '#' => shown.extend(["<span>", c.encode_utf8(&mut [0; 4]), "</span>"]),
+            // These mean nothing to Markdown, and prose is full of them.
+            '\'' | ',' => shown.push(c),
             c if c.is_ascii_punctuation() => shown.extend(['\\', c]),
             c if c.is_control() || is_invisible(c) => shown.push('\u{fffd}'),
             c => shown.push(c),
         }
     }
-    shown.push_str("</code>");
     shown
 }
 
@@ -172,6 +179,6 @@ mod tests {
     fn foreign_text_stays_text() {
         assert_eq!(inert("https://a.example/x"), "<code>https\\:\\/\\/a\\.example\\/x</code>");
         assert_eq!(inert("<img src=x>\n|"), "<code>&lt;img src\\=x&gt;\u{fffd}&#124;</code>");
-        assert_eq!(inert("[a](b) `c` @d \u{202e}"), "<code>\\[a\\]\\(b\\) \\`c\\` \\@d \u{fffd}</code>");
+        assert_eq!(inert("[a](b) `c` @d \u{202e}"), "<code>\\[a\\]\\(b\\) \\`c\\` <span>@</span>d \u{fffd}</code>");
     }
 }

@@ -21,6 +21,13 @@ pub struct RunHeader {
     pub selection: String,
 }
 
+impl RunHeader {
+    /// The registry as labels and tables write it: `10082,0`, without the angle brackets that HTML would see a tag in.
+    pub(super) fn registry(&self) -> String {
+        format!("{},{}", self.contract.index, self.contract.subindex)
+    }
+}
+
 /// What is known of a run once its last result is out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {

@@ -156,7 +156,7 @@ impl<W: Write> SarifReport<W> {
     pub(super) fn begin(mut out: W, header: &RunHeader) -> io::Result<Self> {
         let properties = RunProperties {
             network: &header.network,
-            contract: header.contract.to_string(),
+            contract: header.registry(),
             block_hash: header.block.map(|block| block.hash.to_string()),
             block_height: header.block.map(|block| block.height.to_string()),
             selection: &header.selection,

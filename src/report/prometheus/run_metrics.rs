@@ -33,8 +33,8 @@ impl RunMetrics {
 
     /// Writes the gauges of the run that ended like this.
     pub fn write(&self, end: &RunEnd, out: &mut Exposition) {
-        let contract = self.header.contract.to_string();
-        let place = [("network", self.header.network.as_str()), ("registry", contract.as_str())];
+        let registry = self.header.registry();
+        let place = [("network", self.header.network.as_str()), ("registry", registry.as_str())];
         let with = |more: &[(&'static str, &'static str)]| place.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>();
 
         out.metric("cardproof_agents", Kind::Gauge, "Agents that the last run judged, by class.");

@@ -1,0 +1,103 @@
+//! JUnit XML against the structure that Jenkins and Surefire define: which elements and attributes there are, and where.
+
+use cardproof::report::Format;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::Reader;
+
+use crate::sample::{agents, report};
+
+/// An element as the Jenkins schema (`junit-10.xsd`) has it: its children and its attributes, obligatory ones with `!`.
+const ELEMENTS: &[(&str, &[&str], &[&str])] = &[
+    ("testsuites", &["testsuite"], &["name", "time", "tests", "failures", "disabled", "errors", "timestamp"]),
+    (
+        "testsuite",
+        &["properties", "testcase", "system-out", "system-err"],
+        &["!name", "!tests", "failures", "errors", "time", "disabled", "skipped", "timestamp", "hostname", "id", "package"],
+    ),
+    ("properties", &["property"], &[]),
+    ("property", &[], &["!name", "!value"]),
+    (
+        "testcase",
+        &["skipped", "error", "failure", "system-out", "system-err"],
+        &["!name", "assertions", "time", "classname", "status", "timestamp"],
+    ),
+    ("skipped", &[], &["type", "message"]),
+    ("error", &[], &["type", "message"]),
+    ("failure", &[], &["type", "message"]),
+    ("system-out", &[], &[]),
+    ("system-err", &[], &[]),
+];
+
+fn attributes(element: &BytesStart<'_>) -> Vec<(String, String)> {
+    let pair = |attribute: quick_xml::events::attributes::Attribute<'_>| {
+        let name = String::from_utf8(attribute.key.as_ref().to_vec()).unwrap();
+        (name, attribute.unescape_value().unwrap().into_owned())
+    };
+    element.attributes().map(|attribute| pair(attribute.unwrap())).collect()
+}
+
+/// Every element with its attributes, in order, after its place in the structure was checked.
+fn elements(xml: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let mut reader = Reader::from_str(xml);
+    let mut open: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    loop {
+        let (element, empty) = match reader.read_event().unwrap() {
+            Event::Start(element) => (element, false),
+            Event::Empty(element) => (element, true),
+            Event::End(_) => {
+                open.pop().unwrap();
+                continue;
+            }
+            Event::Eof => break,
+            _ => continue,
+        };
+        let name = String::from_utf8(element.name().as_ref().to_vec()).unwrap();
+        let (_, _, allowed) = ELEMENTS.iter().find(|(known, ..)| *known == name).unwrap_or_else(|| panic!("<{name}>"));
+        match open.last() {
+            None => assert_eq!(name, "testsuites"),
+            Some(parent) => {
+                let (_, children, _) = ELEMENTS.iter().find(|(known, ..)| known == parent).unwrap();
+                assert!(children.contains(&name.as_str()), "<{name}> in <{parent}>");
+            }
+        }
+        let attributes = attributes(&element);
+        for (attribute, _) in &attributes {
+            assert!(allowed.iter().any(|known| known.trim_start_matches('!') == attribute), "{attribute} of <{name}>");
+        }
+        for needed in allowed.iter().filter_map(|known| known.strip_prefix('!')) {
+            assert!(attributes.iter().any(|(attribute, _)| attribute == needed), "<{name}> has no {needed}");
+        }
+        found.push((name.clone(), attributes));
+        if !empty {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty());
+    found
+}
+
+#[test]
+fn the_structure_is_that_of_jenkins_and_the_counts_are_those_of_the_cases() {
+    let elements = elements(&report(Format::Junit));
+    let count = |name: &str| elements.iter().filter(|(element, _)| element == name).count().to_string();
+    assert_eq!(count("testcase"), agents().len().to_string());
+    let of = |name: &str, attribute: &str| {
+        let (_, attributes) = elements.iter().find(|(element, _)| element == name).unwrap();
+        attributes.iter().find(|(known, _)| known == attribute).map(|(_, value)| value.clone())
+    };
+    assert_eq!(of("testsuite", "tests"), Some(count("testcase")));
+    assert_eq!(of("testsuite", "failures"), Some(count("failure")));
+    assert_eq!(of("testsuite", "errors"), Some(count("error")));
+    assert_eq!(of("testsuite", "disabled"), Some(count("skipped")));
+    assert_eq!((count("failure"), count("error"), count("skipped")), ("2".into(), "2".into(), "2".into()));
+    assert_eq!(of("testsuite", "time").as_deref(), Some("12.345"));
+}
+
+#[test]
+fn hostile_text_neither_breaks_the_document_nor_smuggles_control_characters() {
+    let xml = report(Format::Junit);
+    assert!(!xml.contains('\u{1b}'));
+    let messages: Vec<_> = elements(&xml).into_iter().flat_map(|(_, attributes)| attributes).collect();
+    assert!(messages.iter().any(|(name, value)| name == "message" && value.contains("</script><script>")));
+}
