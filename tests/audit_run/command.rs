@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 use cardproof::devnet::Devnet;
 use cardproof::digest::Sha256Digest;
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
 
 use crate::support::card_host::{Act, Answer, CardHost};
 use crate::support::command::{assert_valid, Ran, Tool};
@@ -11,8 +12,7 @@ use crate::support::command::{assert_valid, Ran, Tool};
 const CARD: &[u8] = include_bytes!("../vectors/card-testnet-287.json");
 
 /// What raises the limits and shortens the waits for loopback hosts.
-const LOOPBACK: [&str; 8] =
-    ["--allow-http", "--allow-private", "--per-host", "64", "--per-host-rate", "0", "--timeout", "2s"];
+const LOOPBACK: [&str; 8] = ["--allow-http", "--allow-private", "--per-host", "64", "--per-host-rate", "0", "--timeout", "2s"];
 
 async fn audit(tool: &Tool, args: &[&str]) -> Ran {
     tool.run(&[&["audit"], args, &LOOPBACK].concat()).await
@@ -61,6 +61,13 @@ async fn c_25_a_thousand_agents_with_every_failure_are_counted_exactly() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         listener.local_addr().unwrap()
     };
+    let not_tls = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let not_tls_at = not_tls.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = not_tls.accept().await {
+            let _ = socket.write_all(b"220 mail.example ESMTP\r\n").await;
+        }
+    });
     let of_host = [
         ("gone", "not_found"),
         ("teapot", "http_status"),
@@ -80,7 +87,7 @@ async fn c_25_a_thousand_agents_with_every_failure_are_counted_exactly() {
         ("ftp://cards.example/".to_owned(), "unsupported_scheme"),
         ("https://cards.example:22/".to_owned(), "blocked_port"),
         (format!("http://{closed}/"), "connect_failure"),
-        (format!("https://{}/", host.address), "tls_failure"),
+        (format!("https://{not_tls_at}/"), "tls_failure"),
     ];
     let mut uris = Vec::new();
     let mut expected = BTreeMap::from([("hash_mismatch".to_owned(), 140)]);
@@ -140,7 +147,8 @@ async fn every_way_to_select_agents_and_c_61_an_empty_one() {
     assert_eq!(found(&audit(&tool, &["--from", list.to_str().unwrap(), "--json"]).await), [3, 5]);
     let token = tool.run(&["token", "4", "--json"]).await.json()["caip19"].as_str().unwrap().to_owned();
     let registry = tool.folder().join("registry.json");
-    let text = format!(r#"{{"agents":[{{"name":"a","url":"u","x-cardproof":{{"caip19":"{token}"}}}},{{"name":"b","url":"u"}}]}}"#);
+    let text =
+        format!(r#"{{"agents":[{{"name":"a","url":"u","x-cardproof":{{"caip19":"{token}"}}}},{{"name":"b","url":"u"}}]}}"#);
     std::fs::write(&registry, text).unwrap();
     let ran = audit(&tool, &["--agents", registry.to_str().unwrap(), "--json"]).await;
     assert_eq!(found(&ran), [4]);
@@ -151,8 +159,7 @@ async fn every_way_to_select_agents_and_c_61_an_empty_one() {
 
     let stranger = net.account(2).unwrap().address().to_string();
     std::fs::write(&list, "# nobody\n").unwrap();
-    for selection in
-        [&["--owner", stranger.as_str()][..], &["--from", list.to_str().unwrap()], &["--all", "--status", "revoked"]]
+    for selection in [&["--owner", stranger.as_str()][..], &["--from", list.to_str().unwrap()], &["--all", "--status", "revoked"]]
     {
         let ran = audit(&tool, &[selection, &["--json"]].concat()).await;
         assert_eq!((ran.code, ran.json()["code"].as_str()), (2, Some("empty_selection")), "{selection:?}");
@@ -195,10 +202,17 @@ async fn what_changes_is_told_remembered_and_listed() {
     let net = Devnet::start().await.unwrap();
     let broken = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let switch = broken.clone();
-    let host = CardHost::http(move |_| {
-        if switch.load(std::sync::atomic::Ordering::SeqCst) { Answer::ok(b"broken") } else { Answer::ok(CARD) }
-    })
-    .await;
+    let host =
+        CardHost::http(
+            move |_| {
+                if switch.load(std::sync::atomic::Ordering::SeqCst) {
+                    Answer::ok(b"broken")
+                } else {
+                    Answer::ok(CARD)
+                }
+            },
+        )
+        .await;
     preload(&net, vec![host.url("/0"), host.url("/1")]).await;
     let tool = Tool::on(&net);
     assert_eq!(audit(&tool, &["--all"]).await.code, 0);

@@ -19,8 +19,21 @@ use crate::cli::{connect, named};
 /// Which agents.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Agents")]
-#[group(id = "selection", required = true, multiple = false, args = ["all", "owner", "ids", "from", "listed"])]
 pub(super) struct SelectOptions {
+    #[command(flatten)]
+    of: Source,
+    /// Only agents of this status [default: any]
+    #[arg(long, value_name = "STATUS")]
+    status: Option<Status>,
+    /// Only so many of them, drawn at random
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+}
+
+/// Where they come from: exactly one of these.
+#[derive(Debug, Clone, Args)]
+#[group(required = true, multiple = false)]
+struct Source {
     /// All agents of the registry, revoked ones included; the end is found by probing
     #[arg(long)]
     all: bool,
@@ -36,12 +49,6 @@ pub(super) struct SelectOptions {
     /// The agents of this list (registry.json)
     #[arg(long = "agents", value_name = "FILE")]
     listed: Option<PathBuf>,
-    /// Only agents of this status [default: any]
-    #[arg(long, value_name = "STATUS")]
-    status: Option<Status>,
-    /// Only so many of them, drawn at random
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    sample: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,18 +84,18 @@ impl Selection {
 impl SelectOptions {
     /// Whether every target has a result: nothing is left out by what its record says.
     pub(super) fn is_exact(&self) -> bool {
-        self.owner.is_none() && matches!(self.status, None | Some(Status::Any))
+        self.of.owner.is_none() && matches!(self.status, None | Some(Status::Any))
     }
 
     /// Sets what a run leaves out.
     pub(super) fn apply(&self, settings: &mut AuditSettings) {
-        settings.owner = self.owner;
+        settings.owner = self.of.owner;
         settings.status = match self.status {
             Some(Status::Active) => Some(AgentStatus::Active),
             Some(Status::Revoked) => Some(AgentStatus::Revoked),
             Some(Status::Any) | None => None,
         };
-        settings.skip_missing = self.all || self.owner.is_some();
+        settings.skip_missing = self.of.all || self.of.owner.is_some();
         settings.limit = self.sample;
     }
 
@@ -99,13 +106,13 @@ impl SelectOptions {
         network: &NetworkSettings,
         shell: &Shell,
     ) -> Result<Selection, CliError> {
-        let (targets, mut sentence) = if self.all || self.owner.is_some() {
+        let (targets, mut sentence) = if self.of.all || self.of.owner.is_some() {
             let end = audit.find_end().await.map_err(connect::refused)?;
             (Targets::below(end.end), end.to_string())
-        } else if let Some(list) = &self.ids {
+        } else if let Some(list) = &self.of.ids {
             let targets: Targets = list.parse().map_err(|error| CliError::usage(format!("--ids: {error}")))?;
             (targets, format!("the token ids {list}"))
-        } else if let Some(path) = &self.from {
+        } else if let Some(path) = &self.of.from {
             let (source, named) = if path.as_os_str() == "-" {
                 ("standard input".to_owned(), named::of_lines(std::io::stdin().lock(), "standard input", network)?)
             } else {
@@ -116,11 +123,11 @@ impl SelectOptions {
             };
             (of_one_registry(named, network)?, format!("the agents named in {source}"))
         } else {
-            let path = self.listed.clone().unwrap_or_default();
+            let path = self.of.listed.clone().unwrap_or_default();
             let named = named::of_list(&path, network, shell)?;
             (of_one_registry(named, network)?, format!("the agents of the list {}", path.display()))
         };
-        if let Some(owner) = self.owner {
+        if let Some(owner) = self.of.owner {
             sentence = format!("the agents of account {owner} among {sentence}");
         }
         match self.status {
