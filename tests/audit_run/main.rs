@@ -3,6 +3,9 @@
 
 mod command;
 mod engine;
+#[path = "../support/mock_node.rs"]
+mod mock_node;
+mod node;
 mod seams;
 #[path = "../support/mod.rs"]
 mod support;
