@@ -5,7 +5,7 @@ const REASONS: &str = include_str!("../../docs/reasons.md");
 
 /// What to do about a reason: the last column of its row in `docs/reasons.md`, in Markdown.
 pub(super) fn advice(reason: Reason) -> &'static str {
-    let start = format!("| `{reason}` |");
+    let start = format!("| `{reason}` | {} |", if reason.retryable() { "yes" } else { "no" });
     let row = REASONS.lines().find(|line| line.starts_with(&start));
     row.and_then(|row| row.trim_end().strip_suffix('|')?.rsplit(" | ").next()).map_or("", str::trim)
 }

@@ -3,6 +3,7 @@ use std::io::{self, Write};
 use std::str::FromStr;
 
 use super::csv::CsvReport;
+use super::html::HtmlReport;
 use super::json::{JsonLines, JsonReport};
 use super::junit::JunitReport;
 use super::markdown::MarkdownReport;
@@ -12,8 +13,8 @@ use super::{ReportRow, RunEnd, RunHeader, RunPoint};
 
 /// Writes the report of one run: any number of rows, then the end.
 ///
-/// JSON, JSON lines, CSV and SARIF go out row by row; Prometheus and Markdown keep counts and a bounded number of rows; JUnit
-/// keeps a test case per agent, because its counts stand in front. Errors are those of the output.
+/// JSON, JSON lines, CSV and SARIF go out row by row; Prometheus and Markdown keep counts and a bounded number of rows; HTML keeps
+/// its rows in a temporary file; JUnit keeps a test case per agent, because its counts stand in front. Errors are those of the output.
 pub trait ReportWriter: Send {
     /// Adds one agent.
     ///
@@ -45,11 +46,14 @@ pub enum Format {
     Prometheus,
     /// A summary for a CI page.
     Markdown,
+    /// One page for a browser, without anything from elsewhere.
+    Html,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: &[Self] = &[Self::Json, Self::Jsonl, Self::Csv, Self::Junit, Self::Sarif, Self::Prometheus, Self::Markdown];
+    pub const ALL: &[Self] =
+        &[Self::Json, Self::Jsonl, Self::Csv, Self::Junit, Self::Sarif, Self::Prometheus, Self::Markdown, Self::Html];
 
     /// Its name as an option's value.
     pub fn as_str(self) -> &'static str {
@@ -61,6 +65,7 @@ impl Format {
             Self::Sarif => "sarif",
             Self::Prometheus => "prometheus",
             Self::Markdown => "markdown",
+            Self::Html => "html",
         }
     }
 
@@ -82,6 +87,7 @@ impl Format {
             Self::Sarif => Box::new(SarifReport::begin(out, header)?),
             Self::Prometheus => Box::new(PrometheusReport::begin(out, header, options.per_agent_metrics)),
             Self::Markdown => Box::new(MarkdownReport::begin(out, header)),
+            Self::Html => Box::new(HtmlReport::begin(out, header, options)?),
         })
     }
 }

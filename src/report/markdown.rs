@@ -1,5 +1,6 @@
 use std::io::{self, Write};
 
+use super::foreign::seen;
 use super::run::CLASSES;
 use super::{ReportRow, ReportWriter, RunEnd, RunHeader, Tally};
 use crate::verify::{Class, Reason};
@@ -147,7 +148,7 @@ fn inert(text: &str) -> String {
 /// Prose that may quote foreign text, as Markdown that shows it and does nothing else.
 fn sentence(text: &str) -> String {
     let mut shown = String::new();
-    for c in text.chars() {
+    for c in seen(text).chars() {
         match c {
             '&' => shown.push_str("&amp;"),
             '<' => shown.push_str("&lt;"),
@@ -159,16 +160,10 @@ fn sentence(text: &str) -> String {
             // These mean nothing to Markdown, and prose is full of them.
             '\'' | ',' => shown.push(c),
             c if c.is_ascii_punctuation() => shown.extend(['\\', c]),
-            c if c.is_control() || is_invisible(c) => shown.push('\u{fffd}'),
             c => shown.push(c),
         }
     }
     shown
-}
-
-/// Characters that turn text around or hide in it.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

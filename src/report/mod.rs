@@ -11,7 +11,11 @@ mod advice;
 mod csv;
 mod document;
 #[cfg(feature = "audit")]
+mod foreign;
+#[cfg(feature = "audit")]
 mod format;
+#[cfg(feature = "audit")]
+mod html;
 #[cfg(feature = "audit")]
 mod json;
 #[cfg(feature = "audit")]

@@ -1,0 +1,9 @@
+/// A character that does something instead of being seen, such as a control character or one that turns the text around.
+fn is_unseen(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Foreign text for people: what could not be seen is shown as the replacement character. It is not escaped.
+pub(super) fn seen(text: &str) -> String {
+    text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
+}
