@@ -7,5 +7,7 @@ mod card_host;
 mod files;
 mod postgres;
 mod record;
+mod retention;
 mod stage;
 mod transitions;
+mod workers;

@@ -169,7 +169,7 @@ pub(super) async fn transitions_where(
     rows.iter().map(|row| transition_of(open, row)).collect()
 }
 
-fn transition_of(open: &Transaction, row: &Row) -> Result<Transition, StoreError> {
+pub(super) fn transition_of(open: &Transaction, row: &Row) -> Result<Transition, StoreError> {
     let kind = open.explained(row.text(0))?;
     let kind = TransitionKind::ALL.into_iter().find(|known| known.as_str() == kind);
     Ok(Transition {
