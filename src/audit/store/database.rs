@@ -289,7 +289,7 @@ impl Transaction {
 pub(super) fn explain(name: &str, doing: &'static str, source: sqlx::Error) -> StoreError {
     let name = name.to_owned();
     let code = source.as_database_error().and_then(|error| error.try_downcast_ref::<sqlx::sqlite::SqliteError>());
-    let code = code.and_then(|error| sqlx::error::DatabaseError::code(error)).and_then(|code| code.parse::<i64>().ok());
+    let code = code.and_then(sqlx::error::DatabaseError::code).and_then(|code| code.parse::<i64>().ok());
     match code.map(|code| code & 0xff) {
         Some(11 | 26) => StoreError::Corrupt { name },
         Some(5) => StoreError::Busy { name },

@@ -103,15 +103,21 @@ impl Store {
         Ok(agents)
     }
 
-    /// The hashes that were anchored for an agent before the one that its record had last. A body with one of them is the
-    /// card of an earlier record.
+    /// The hashes that have been anchored for an agent, but for the one that is anchored now, in the order in which they came up.
+    /// A body with one of them is the card of an earlier record.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn older_anchors(&self, scope: &RunScope, token_id: TokenId) -> Result<Vec<Sha256Digest>, StoreError> {
+    pub async fn older_anchors(
+        &self,
+        scope: &RunScope,
+        token_id: TokenId,
+        current: Sha256Digest,
+    ) -> Result<Vec<Sha256Digest>, StoreError> {
         let mut open = self.database.read("reading an agent's older anchors").await?;
         let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
-        Ok(digests(&mut open, scope_id, token_id, "anchor").await?.into_iter().map(|seen| seen.sha256).collect())
+        let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
+        Ok(anchors.into_iter().map(|seen| seen.sha256).filter(|anchor| *anchor != current).collect())
     }
 
     /// The transitions of a scope since a time, or of its newest finished run, in the order in which they were recorded.
@@ -163,7 +169,7 @@ pub(super) async fn transitions_where(
     rows.iter().map(|row| transition_of(open, row)).collect()
 }
 
-fn transition_of(open: &Transaction, row: &Row) -> Result<Transition, StoreError> {
+pub(super) fn transition_of(open: &Transaction, row: &Row) -> Result<Transition, StoreError> {
     let kind = open.explained(row.text(0))?;
     let kind = TransitionKind::ALL.into_iter().find(|known| known.as_str() == kind);
     Ok(Transition {

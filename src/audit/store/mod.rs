@@ -8,21 +8,27 @@
 //! Numbers of the chain are u64: they take the 64 bits of a BIGINT as they are, so that 2^63 and above are negative there.
 
 mod database;
+mod delivery;
 mod error;
 mod history;
+mod lease;
 mod location;
 mod memory;
 mod record;
 mod recorder;
+mod retention;
 mod runs;
 mod schema;
 
+pub use delivery::{Delivery, Outstanding};
 pub use error::StoreError;
 pub use history::{AgentHistory, PastResult, SeenDigest};
+pub use lease::{Lease, Shares};
 pub use location::StoreLocation;
 pub use memory::{AgentMemory, Patience};
 pub use record::RecordSettings;
 pub use recorder::Recorder;
+pub use retention::Forgotten;
 pub use runs::Unfinished;
 
 use database::Database;

@@ -44,6 +44,9 @@ impl Store {
             let token = verdict.subject.as_ref().ok_or(StoreError::NoAgent)?.token_id;
             pending.entry(token).or_insert(verdict);
         }
+        if pending.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut open = self.database.write("recording results").await?;
         let mut outcomes = Vec::with_capacity(pending.len());
         while !pending.is_empty() {

@@ -1,0 +1,160 @@
+use std::time::Duration;
+
+use super::database::{foreign, places, unforeign, Dialect, Row, Transaction};
+use super::history::transition_of;
+use super::record::now;
+use super::{Store, StoreError};
+use crate::audit::{RunScope, Transition};
+use crate::identity::ContractAddress;
+use crate::registry::Timestamp;
+
+/// A transition on its way to a sink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// What is to be told.
+    pub transition: Transition,
+    /// The registry that it is about.
+    pub scope: RunScope,
+    /// The run that found it.
+    pub run: i64,
+    /// Which attempt this is, from 1.
+    pub attempt: u64,
+}
+
+/// What a sink has not acknowledged yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// How many deliveries.
+    pub count: u64,
+    /// When the first of them is due.
+    pub next: Option<Timestamp>,
+}
+
+impl Store {
+    /// The deliveries to a sink that are due, at most `limit` of them, in the order in which their transitions were recorded.
+    ///
+    /// Each counts as attempted and is not handed out again for `hold`, so that several processes do not deliver the same; a
+    /// process that is killed meanwhile only delays it. Nothing is due to a disabled sink.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn claim_deliveries(&self, sink: &str, limit: u16, hold: Duration) -> Result<Vec<Delivery>, StoreError> {
+        let mut open = self.database.write("looking for deliveries").await?;
+        let (sink, at) = (foreign(sink), now());
+        let lock = match open.dialect() {
+            Dialect::Sqlite => "",
+            Dialect::Postgres => " FOR UPDATE OF deliveries SKIP LOCKED",
+        };
+        let sql = format!(
+            "UPDATE deliveries SET attempts = attempts + 1, next_attempt = ? WHERE sink = ? AND idempotency_key IN (
+                SELECT deliveries.idempotency_key FROM deliveries
+                JOIN transitions ON transitions.idempotency_key = deliveries.idempotency_key
+                WHERE deliveries.sink = ? AND acknowledged_at IS NULL AND next_attempt <= ?
+                    AND deliveries.sink NOT IN (SELECT disabled_sinks.sink FROM disabled_sinks)
+                ORDER BY transitions.id LIMIT ?{lock})
+            RETURNING idempotency_key, attempts"
+        );
+        let values = vec![later(at, hold).0.into(), sink.as_str().into(), sink.into(), at.0.into(), i64::from(limit).into()];
+        let rows = open.rows(&sql, values).await?;
+        let keys = rows.iter().map(|row| open.explained(row.text(0))).collect::<Result<Vec<_>, _>>()?;
+        let attempts = rows.iter().map(|row| open.explained(row.number(1))).collect::<Result<Vec<_>, _>>()?;
+        let mut deliveries = Vec::with_capacity(keys.len());
+        if !keys.is_empty() {
+            let sql = format!(
+                "SELECT kind, token_id, before_value, after_value, at, idempotency_key, run_id, network, genesis,
+                    contract_index, contract_subindex
+                FROM transitions JOIN scopes ON scopes.id = transitions.scope_id
+                WHERE idempotency_key IN {} ORDER BY transitions.id",
+                places(1, keys.len())
+            );
+            for row in open.rows(&sql, keys.iter().map(|key| key.as_str().into()).collect()).await? {
+                let transition = transition_of(&open, &row)?;
+                let place = keys.iter().position(|key| *key == transition.idempotency_key);
+                let attempt = place.and_then(|place| attempts.get(place)).copied().unwrap_or(1);
+                let (run, scope) = (open.explained(row.int(6))?, scope_of(&open, &row)?);
+                deliveries.push(Delivery { transition, scope, run, attempt });
+            }
+        }
+        open.commit().await?;
+        Ok(deliveries)
+    }
+
+    /// Notes that a sink has taken a delivery. It is never handed out again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn acknowledge(&self, sink: &str, idempotency_key: &str) -> Result<(), StoreError> {
+        let mut open = self.database.write("noting a delivery").await?;
+        let sql = "UPDATE deliveries SET acknowledged_at = ?, last_error = NULL WHERE sink = ? AND idempotency_key = ?";
+        open.execute(sql, vec![now().0.into(), foreign(sink).into(), idempotency_key.into()]).await?;
+        open.commit().await
+    }
+
+    /// Notes why a delivery failed, and makes it due again after `wait`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn postpone(&self, sink: &str, idempotency_key: &str, wait: Duration, why: &str) -> Result<(), StoreError> {
+        let mut open = self.database.write("noting a failed delivery").await?;
+        let sql = "UPDATE deliveries SET next_attempt = ?, last_error = ?
+            WHERE sink = ? AND idempotency_key = ? AND acknowledged_at IS NULL";
+        let due = later(now(), wait);
+        open.execute(sql, vec![due.0.into(), foreign(why).into(), foreign(sink).into(), idempotency_key.into()]).await?;
+        open.commit().await
+    }
+
+    /// Stops deliveries to a sink, for all processes, until it is enabled again. What is outstanding is kept.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn disable_sink(&self, sink: &str, why: &str) -> Result<(), StoreError> {
+        let mut open = self.database.write("disabling a sink").await?;
+        let sql = "INSERT INTO disabled_sinks (sink, disabled_at, reason) VALUES (?, ?, ?) ON CONFLICT (sink) DO NOTHING";
+        open.execute(sql, vec![foreign(sink).into(), now().0.into(), foreign(why).into()]).await?;
+        open.commit().await
+    }
+
+    /// Lets deliveries to a sink go on.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn enable_sink(&self, sink: &str) -> Result<(), StoreError> {
+        let mut open = self.database.write("enabling a sink").await?;
+        open.execute("DELETE FROM disabled_sinks WHERE sink = ?", vec![foreign(sink).into()]).await?;
+        open.commit().await
+    }
+
+    /// Why a sink is disabled; `None` when it is not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn disabled(&self, sink: &str) -> Result<Option<String>, StoreError> {
+        let mut open = self.database.read("reading the state of a sink").await?;
+        let row = open.row("SELECT reason FROM disabled_sinks WHERE sink = ?", vec![foreign(sink).into()]).await?;
+        row.map(|row| open.explained(row.text(0)).map(unforeign)).transpose()
+    }
+
+    /// What a sink has not acknowledged yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn outstanding(&self, sink: &str) -> Result<Outstanding, StoreError> {
+        let mut open = self.database.read("counting deliveries").await?;
+        let sql = "SELECT COUNT(*), MIN(next_attempt) FROM deliveries WHERE sink = ? AND acknowledged_at IS NULL";
+        let Some(row) = open.row(sql, vec![foreign(sink).into()]).await? else { return Ok(Outstanding::default()) };
+        let next = open.explained(row.maybe_number(1))?.map(Timestamp);
+        Ok(Outstanding { count: open.explained(row.number(0))?, next })
+    }
+}
+
+fn later(at: Timestamp, wait: Duration) -> Timestamp {
+    // What reads as negative in the database would be due at once.
+    let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).min(1 << 40);
+    Timestamp(at.0.saturating_add(wait))
+}
+
+fn scope_of(open: &Transaction, row: &Row) -> Result<RunScope, StoreError> {
+    let genesis = open.explained(row.text(8))?.parse().map_err(|_| open.no("hash of a genesis block"))?;
+    let contract = ContractAddress::new(open.explained(row.number(9))?, open.explained(row.number(10))?);
+    Ok(RunScope { network: unforeign(open.explained(row.text(7))?), genesis, contract })
+}

@@ -1,0 +1,48 @@
+use std::time::Duration;
+
+use super::record::now;
+use super::{Store, StoreError};
+
+/// How much was forgotten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Runs, with all their results.
+    pub runs: u64,
+    /// Results.
+    pub results: u64,
+    /// Transitions, with their deliveries.
+    pub transitions: u64,
+    /// Digests of bodies that have been replaced.
+    pub bodies: u64,
+}
+
+impl Store {
+    /// Forgets what is older than `age`: runs and their results, transitions, digests of bodies.
+    ///
+    /// Kept whatever their age: what is known about each agent and the hashes that were anchored, the newest run of each
+    /// registry and the newest finished one, and transitions that a sink which is not disabled has still to take.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses. Nothing is forgotten then.
+    pub async fn forget(&self, age: Duration) -> Result<Forgotten, StoreError> {
+        let mut open = self.database.write("forgetting what is old").await?;
+        let cutoff = now().0.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        let old = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT MAX(id) FROM runs GROUP BY scope_id)
+            AND id NOT IN (SELECT MAX(id) FROM runs WHERE finished_at IS NOT NULL GROUP BY scope_id)";
+        let results = open.execute(&format!("DELETE FROM results WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
+        open.execute(&format!("DELETE FROM chunks WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
+        let runs = open.execute(&format!("DELETE FROM runs WHERE id IN ({old})"), vec![cutoff.into()]).await?;
+        let outstanding = "SELECT idempotency_key FROM deliveries WHERE acknowledged_at IS NULL
+            AND sink NOT IN (SELECT disabled_sinks.sink FROM disabled_sinks)";
+        let told = format!("DELETE FROM transitions WHERE at < ? AND idempotency_key NOT IN ({outstanding})");
+        let transitions = open.execute(&told, vec![cutoff.into()]).await?;
+        let orphans = "DELETE FROM deliveries WHERE idempotency_key NOT IN (SELECT transitions.idempotency_key FROM transitions)";
+        open.execute(orphans, Vec::new()).await?;
+        let replaced = "DELETE FROM digests WHERE kind = 'body' AND last_seen < ? AND NOT EXISTS (SELECT 1 FROM agents
+            WHERE agents.scope_id = digests.scope_id AND agents.token_id = digests.token_id
+                AND agents.body_sha256 = digests.sha256)";
+        let bodies = open.execute(replaced, vec![cutoff.into()]).await?;
+        open.commit().await?;
+        Ok(Forgotten { runs, results, transitions, bodies })
+    }
+}
