@@ -53,7 +53,8 @@ async fn answer(mut socket: TcpStream) {
         }
         let text = String::from_utf8_lossy(&head);
         let number = text.split([' ', '/']).find_map(|word| word.parse().ok()).unwrap();
-        let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {CARD}\r\n\r\n").into_bytes();
+        let mut answer =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {CARD}\r\n\r\n").into_bytes();
         answer.extend(card(number));
         if socket.write_all(&answer).await.is_err() {
             return;
@@ -205,7 +206,9 @@ fn main() {
     }
     let agents: usize = std::env::var("CARDPROOF_BENCH_AGENTS").map_or(10_000, |text| text.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
-    println!("plain http, per-host limits raised by flags ({HOST_CONCURRENCY} at once, no rate), {NODE_CONCURRENCY} reads at once");
+    println!(
+        "plain http, per-host limits raised by flags ({HOST_CONCURRENCY} at once, no rate), {NODE_CONCURRENCY} reads at once"
+    );
     for agents in [agents, agents * 10] {
         let at = Surroundings::start(agents);
         println!("\n{agents} agents on {HOSTS} hosts, {CARD} bytes a card");

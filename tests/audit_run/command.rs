@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use cardproof::devnet::Devnet;
 use cardproof::digest::Sha256Digest;
+use cardproof::registry::parameter::{Parameter, SetAgentUri};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
@@ -187,7 +188,7 @@ async fn every_format_is_clean_and_the_table_counts() {
     let sarif: Value = serde_json::from_str(&std::fs::read_to_string(file("a.sarif")).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 2);
     assert!(std::fs::read_to_string(file("a.prom")).unwrap().contains("cardproof_"));
-    for format in ["csv", "junit", "markdown", "prometheus", "sarif", "jsonl"] {
+    for format in ["csv", "junit", "markdown", "prometheus", "sarif", "jsonl", "html"] {
         let ran = audit(&tool, &["--all", "--format", format]).await;
         assert!(ran.code == 1 && !ran.stdout.is_empty(), "{format}: {}", ran.stderr);
     }
@@ -289,4 +290,85 @@ async fn a_node_that_is_not_there_leaves_every_named_agent_undecided() {
     let all = tool.run(&["audit", "--all", "--json", "--no-store", "--network", "testnet", "--node", &node]).await;
     assert_eq!((all.code, all.json()["code"].as_str()), (3, Some("node_unavailable")), "an end that is guessed hides agents");
     assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+/// The process is killed at a random moment, again and again, and resumed: in the end every agent has one result and every change
+/// one key. `CARDPROOF_SOAK_KILLS` says how often.
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_9_and_resume_leave_every_agent_exactly_once() {
+    let kills: usize = std::env::var("CARDPROOF_SOAK_KILLS").map_or(5, |text| text.parse().unwrap());
+    let net = Devnet::start().await.unwrap();
+    let broken = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let switch = broken.clone();
+    let host = CardHost::http(move |request| {
+        let odd = request.path.ends_with(['1', '3', '5', '7', '9']);
+        let card: &[u8] = if odd && switch.load(std::sync::atomic::Ordering::SeqCst) { b"broken" } else { CARD };
+        Answer(std::iter::once(Act::Pause(Duration::from_millis(20))).chain(Answer::ok(card).0).collect())
+    })
+    .await;
+    let agents = 400 * kills.div_ceil(5);
+    preload(&net, (0..agents).map(|number| host.url(&format!("/{number}"))).collect()).await;
+    let tool = Tool::on(&net);
+    assert_eq!(audit(&tool, &["--all"]).await.code, 0);
+    broken.store(true, std::sync::atomic::Ordering::SeqCst);
+    let args = [&["audit", "--all", "--jsonl", "--per-host", "8"][..], &LOOPBACK[..2], &LOOPBACK[4..]].concat();
+    let mut resume = false;
+    for _ in 0..kills {
+        let more: &[&str] = if resume { &["--resume"] } else { &[] };
+        let mut child = tool.command(&[&args[..], more].concat()).spawn().unwrap();
+        tokio::time::sleep(Duration::from_millis(100 + fastrand::u64(0..300))).await;
+        child.start_kill().unwrap();
+        child.wait().await.unwrap();
+        let runs = tool.run(&["audit", "runs", "--json"]).await.json();
+        resume = runs["runs"].as_array().unwrap().len() > 1 && runs["runs"][0]["finished_at"].is_null();
+        if runs["runs"].as_array().unwrap().len() > 1 && !resume {
+            break;
+        }
+    }
+    if resume {
+        let ran = audit(&tool, &["--all", "--resume"]).await;
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+    }
+    let runs = tool.run(&["audit", "runs", "--json"]).await.json();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2, "{runs:#}");
+    assert_eq!(runs["runs"][0]["summary"]["agents"].as_u64(), Some(agents as u64));
+    assert_eq!(runs["runs"][0]["summary"]["mismatch"].as_u64(), Some(agents as u64 / 2));
+    let diff = tool.run(&["audit", "diff", "--json"]).await.json();
+    let changes = diff["transitions"].as_array().unwrap();
+    let keys: std::collections::HashSet<&str> =
+        changes.iter().map(|change| change["idempotency_key"].as_str().unwrap()).collect();
+    let tokens: std::collections::HashSet<&str> = changes.iter().map(|change| change["token_id"].as_str().unwrap()).collect();
+    assert_eq!((changes.len(), keys.len(), tokens.len()), (agents / 2, agents / 2, agents / 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_07_c_08_after_a_change_only_the_new_record_counts_and_an_old_card_is_named() {
+    let net = Devnet::start().await.unwrap();
+    let host = CardHost::http(|request| match request.path.as_str() {
+        "/old" | "/moved" => Answer::ok(b"old card"),
+        other => panic!("no such path: {other}"),
+    })
+    .await;
+    let agent = net.register_agent(0, Some(&host.url("/old")), Some(Sha256Digest::of(b"old card").0)).await.unwrap();
+    let tool = Tool::on(&net);
+    assert_eq!(audit(&tool, &["--all"]).await.code, 0);
+    let set = |uri: String, card: &'static [u8]| SetAgentUri {
+        token_id: agent,
+        agent_uri: Some(uri),
+        metadata_hash: Some(Sha256Digest::of(card)),
+    };
+    let change = set(host.url("/moved"), b"old card").to_bytes().unwrap();
+    net.update(0, net.registry(), "setAgentURI", &change).await.unwrap();
+    let moved = audit(&tool, &["--all", "--json"]).await;
+    let result = &moved.json()["results"][0];
+    assert_eq!((moved.code, result["transition"]["kind"].as_str()), (0, Some("uri_changed")), "{result:#}");
+    assert_eq!(host.requests().last().unwrap().path, "/moved", "the same hash at another URL is fetched again");
+    let change = set(host.url("/moved"), b"new card").to_bytes().unwrap();
+    net.update(0, net.registry(), "setAgentURI", &change).await.unwrap();
+    let stale = audit(&tool, &["--all", "--json"]).await;
+    let result = &stale.json()["results"][0];
+    assert_eq!((stale.code, result["notes"][0]["code"].as_str()), (1, Some("matches_older_anchor")), "{result:#}");
+    let kinds: Vec<&str> =
+        result["transitions"].as_array().unwrap().iter().map(|change| change["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"hash_reanchored") && kinds.contains(&"match_to_mismatch"), "{kinds:?}");
 }

@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 use cardproof::audit::AuditOutcome;
 use cardproof::report::prometheus::PrometheusFile;
-use cardproof::report::{Change, Format, ReportOptions, ReportRow, ReportWriter, RunEnd, RunHeader, Tally};
+use cardproof::report::{
+    Change, Format, HistoryPoint, ReportOptions, ReportRow, ReportWriter, RunEnd, RunHeader, RunPoint, Tally,
+};
 use cardproof::verify::{Class, Reason, Verdict};
 use clap::Args;
 use tempfile::NamedTempFile;
@@ -22,15 +24,26 @@ pub(super) struct FormatOptions {
     /// Print one JSON document a line, for each agent as it finishes
     #[arg(long, conflicts_with_all = ["json", "format"])]
     jsonl: bool,
-    /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus or markdown [default: a table]
+    /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus, markdown or html [default: a table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     format: Option<Format>,
-    /// Also write a report into a file, for example sarif=audit.sarif or prometheus=audit.prom (repeatable)
+    /// Also write a report into a file, for example html=audit.html or prometheus=audit.prom (repeatable)
     #[arg(long, value_name = "FORMAT=FILE")]
     report: Vec<FileFormat>,
     /// Give each agent a series of its own in Prometheus reports
     #[arg(long)]
     metrics_per_agent: bool,
+}
+
+impl FormatOptions {
+    fn stdout(&self, json: bool) -> Option<Format> {
+        self.format.or(self.jsonl.then_some(Format::Jsonl)).or(json.then_some(Format::Json))
+    }
+
+    /// Whether a report shows what earlier runs found about each agent.
+    pub(super) fn show_history(&self) -> bool {
+        self.format == Some(Format::Html) || self.report.iter().any(|report| report.format == Format::Html)
+    }
 }
 
 /// A format and the file that a report in it goes to.
@@ -77,11 +90,12 @@ impl<'a> Output<'a> {
         options: &FormatOptions,
         json: bool,
         header: RunHeader,
+        earlier_runs: Vec<RunPoint>,
         at_most: u64,
         shell: &'a Shell,
     ) -> Result<Self, CliError> {
-        let format = options.format.or(options.jsonl.then_some(Format::Jsonl)).or(json.then_some(Format::Json));
-        let report_options = ReportOptions { per_agent_metrics: options.metrics_per_agent, ..ReportOptions::default() };
+        let format = options.stdout(json);
+        let report_options = ReportOptions { per_agent_metrics: options.metrics_per_agent, earlier_runs };
         let open = |wanted: &FileFormat| {
             FileReport::begin(wanted, &header, &report_options).map_err(|error| unwritable(&wanted.path, &error))
         };
@@ -90,10 +104,10 @@ impl<'a> Output<'a> {
         Ok(Self { shell, bar, header, options: report_options, format, stdout: None, files, tally: Tally::default() })
     }
 
-    /// Takes one result.
-    pub(super) fn add(&mut self, outcome: &AuditOutcome) -> Result<(), CliError> {
+    /// Takes one result, with what earlier runs found about the agent.
+    pub(super) fn add(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
         let changes: Vec<Change> = outcome.transitions.iter().map(change).collect();
-        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history: &[] };
+        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history };
         self.tally.add(row.verdict);
         for file in &mut self.files {
             file.row(&row).map_err(|error| unwritable(file.path(), &error))?;

@@ -103,8 +103,11 @@ impl Sink {
 /// A body that does not match may be the card of an earlier record: the usual cause, and easily put right.
 async fn name_older_anchor(store: &Store, run: &RunInfo, verdict: &mut Verdict) -> Result<(), StoreError> {
     let body = verdict.evidence.as_ref().and_then(|evidence| evidence.sha256);
-    let (Reason::HashMismatch, Some(body), Some(subject)) = (verdict.reason, body, &verdict.subject) else { return Ok(()) };
-    if store.older_anchors(&run.scope, subject.token_id).await?.contains(&body) {
+    if verdict.reason != Reason::HashMismatch {
+        return Ok(());
+    }
+    let (Some(body), Some(anchor), Some(subject)) = (body, verdict.anchored_sha256, &verdict.subject) else { return Ok(()) };
+    if store.older_anchors(&run.scope, subject.token_id, anchor).await?.contains(&body) {
         verdict.notes.push(Note::new(NoteCode::MatchesOlderAnchor));
     }
     Ok(())

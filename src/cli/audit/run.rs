@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::store::{Patience, RecordSettings, Store};
-use cardproof::audit::{Audit, AuditSettings, RunInfo};
+use cardproof::audit::{Audit, AuditOutcome, AuditSettings, RunInfo};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
 use cardproof::identity::TokenId;
 use cardproof::registry::Timestamp;
-use cardproof::report::{RunEnd, RunHeader};
+use cardproof::report::{HistoryPoint, RunEnd, RunHeader, RunPoint};
 use cardproof::verify::{Summary, VerifySettings};
 use clap::Args;
 
@@ -196,7 +196,11 @@ async fn execute(
     tally.add_counts(&run.summary);
     let earlier = done.len() as u64;
     let at_most = selection.at_most().saturating_sub(earlier);
-    let mut out = Output::begin(&args.format, json, header(&run), at_most, shell)?;
+    let earlier_runs = match store {
+        Some(store) if args.format.show_history() => earlier_runs(store, &run).await?,
+        _ => Vec::new(),
+    };
+    let mut out = Output::begin(&args.format, json, header(&run), earlier_runs, at_most, shell)?;
     if earlier > 0 {
         shell.note(&format!("going on with run {}: {earlier} agents are done already", run.id));
     }
@@ -222,7 +226,11 @@ async fn execute(
             Some(outcome) => {
                 let outcome = outcome.map_err(database::failed)?;
                 tally.add(&outcome.verdict);
-                out.add(&outcome)?;
+                let history = match store {
+                    Some(store) if args.format.show_history() => earlier_results(store, &run, &outcome).await?,
+                    _ => Vec::new(),
+                };
+                out.add(&outcome, &history)?;
             }
         }
     }
@@ -245,6 +253,20 @@ async fn execute(
         return Ok(Exit::Interrupted);
     }
     Ok(tally.exit())
+}
+
+async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, CliError> {
+    let runs = store.runs(&run.scope).await.map_err(database::failed)?;
+    let earlier = runs.into_iter().rev().filter(|other| other.id != run.id && other.finished_at.is_some());
+    Ok(earlier.map(|run| RunPoint { at: run.started_at, summary: run.summary }).collect())
+}
+
+async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
+    let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
+    let history = store.history(&run.scope, subject.token_id).await.map_err(database::failed)?;
+    let results = history.map(|history| history.results).unwrap_or_default();
+    let earlier = results.into_iter().rev().filter(|result| result.run != run.id);
+    Ok(earlier.map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 }).collect())
 }
 
 fn header(run: &RunInfo) -> RunHeader {
