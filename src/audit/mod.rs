@@ -3,6 +3,7 @@
 //! A run judges its targets at one finalized block and hands each outcome on as it is reached. The store remembers what earlier
 //! runs found, so that what changed can be told from what merely is.
 
+pub mod notify;
 mod outcome;
 mod run;
 pub mod store;

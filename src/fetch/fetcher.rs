@@ -33,15 +33,15 @@ pub struct Fetcher {
 }
 
 #[derive(Debug)]
-struct Parts {
-    settings: FetchSettings,
+pub(super) struct Parts {
+    pub(super) settings: FetchSettings,
     gateways: Vec<Url>,
     roots: usize,
     /// For what strangers wrote.
     strict: GuardedClient,
     /// For the first hop of what the user typed.
-    typed: GuardedClient,
-    limits: HostLimits,
+    pub(super) typed: GuardedClient,
+    pub(super) limits: HostLimits,
 }
 
 impl Fetcher {
@@ -70,6 +70,10 @@ impl Fetcher {
             settings,
         };
         Ok(Self { parts: Arc::new(parts) })
+    }
+
+    pub(super) fn parts(&self) -> &Parts {
+        &self.parts
     }
 
     /// How many certificate authorities are trusted.

@@ -3,7 +3,7 @@
 //! A URI comes from a chain or a card: an attacker may have written it. This is the only place that builds an HTTP client,
 //! and nothing here knows what the bytes mean.
 //!
-//! [`Fetcher`] is the front door. Behind it a URI becomes a target (`target`), each hop is checked (`target`, `port`,
+//! [`Fetcher`] is the front door. It also posts JSON to a URL of the user's own ([`PostUrl`]), through the same client. Behind it a URI becomes a target (`target`), each hop is checked (`target`, `port`,
 //! [`AddressPolicy`]), its name resolved under guard (`resolve`), its answer judged by its head (`answer`) and its body
 //! received (`receive`), decoded ([`coding`]) and hashed ([`BodyStream`]), all before one `deadline`.
 
@@ -20,6 +20,7 @@ mod ipfs;
 mod limits;
 mod outcome;
 mod port;
+mod post;
 mod receive;
 mod resolve;
 mod retry;
@@ -32,6 +33,7 @@ pub use address::{AddressClass, AddressPolicy};
 pub use body::{Body, BodyStream, OverCap};
 pub use fetcher::Fetcher;
 pub use outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
+pub use post::{PostUrl, Posted};
 pub use resolve::{Lookup, Resolve, SystemResolver};
 pub use settings::{FetchSettings, FetchSetupError, ProxyUrl};
 pub use trust::TrustRoots;

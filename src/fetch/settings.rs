@@ -102,6 +102,9 @@ pub enum FetchSetupError {
     /// The proxy is no usable URL. It is not repeated: it may carry credentials.
     #[error("the proxy must be an http or https URL, such as http://proxy.example:3128")]
     Proxy,
+    /// A URL to post to is none. It is not repeated: it may carry a secret.
+    #[error("the URL to post to must be an http or https URL, such as https://hooks.example/cardproof")]
+    Post,
     /// An IPFS gateway is no usable URL.
     #[error(
         "IPFS gateway {number} must be an http or https URL without credentials, query or fragment, such as https://ipfs.io"

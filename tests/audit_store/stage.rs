@@ -27,7 +27,12 @@ impl Stage {
 
     pub async fn postgres() -> Option<Self> {
         let location: StoreLocation = super::postgres::new_database().await?.parse().unwrap();
-        Some(Self { store: Store::open(&location).await.unwrap(), location, _folder: None })
+        Some(Self::at(Store::open(&location).await.unwrap(), location))
+    }
+
+    /// A store that is open already.
+    pub fn at(store: Store, location: StoreLocation) -> Self {
+        Self { store, location, _folder: None }
     }
 
     /// Another process's view of the same store.

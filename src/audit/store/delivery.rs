@@ -26,8 +26,8 @@ pub struct Delivery {
 pub struct Outstanding {
     /// How many deliveries.
     pub count: u64,
-    /// When the first of them is due.
-    pub next: Option<Timestamp>,
+    /// How long until the first of them is due; zero when it is, `None` when there are none.
+    pub due_in: Option<Duration>,
 }
 
 impl Store {
@@ -142,8 +142,9 @@ impl Store {
         let mut open = self.database.read("counting deliveries").await?;
         let sql = "SELECT COUNT(*), MIN(next_attempt) FROM deliveries WHERE sink = ? AND acknowledged_at IS NULL";
         let Some(row) = open.row(sql, vec![foreign(sink).into()]).await? else { return Ok(Outstanding::default()) };
-        let next = open.explained(row.maybe_number(1))?.map(Timestamp);
-        Ok(Outstanding { count: open.explained(row.number(0))?, next })
+        let next = open.explained(row.maybe_number(1))?;
+        let due_in = next.map(|next| Duration::from_millis(next.saturating_sub(now().0)));
+        Ok(Outstanding { count: open.explained(row.number(0))?, due_in })
     }
 }
 

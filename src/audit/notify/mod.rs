@@ -1,0 +1,72 @@
+//! Telling of transitions: to a webhook, to a command, on a line.
+//!
+//! The store notes what is to be delivered together with the transition itself; a [`Notifier`] delivers it and keeps at it until
+//! each sink has acknowledged, so every transition arrives at least once. What arrives twice carries the same idempotency key.
+
+mod command;
+mod document;
+mod error;
+mod line;
+mod notifier;
+mod secret;
+mod webhook;
+
+pub use command::CommandSink;
+pub use document::TransitionDocument;
+pub use error::NotifyError;
+pub use line::LineSink;
+pub use notifier::{Delivered, Notifier, NotifySettings};
+pub use secret::WebhookSecret;
+pub use webhook::Webhook;
+
+use std::time::Duration;
+
+use super::store::Delivery;
+use crate::digest::Sha256Digest;
+
+/// Where transitions are told.
+#[derive(Debug, Clone)]
+pub enum Sink {
+    /// An HTTP endpoint that speaks Standard Webhooks.
+    Webhook(Webhook),
+    /// A program that is given a transition on its standard input.
+    Command(CommandSink),
+    /// A line of JSON for each transition.
+    Line(LineSink),
+}
+
+impl Sink {
+    /// What the sink is called in the store. It stays the same from one process to the next, and tells no secret.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Webhook(sink) => sink.name(),
+            Self::Command(sink) => sink.name(),
+            Self::Line(sink) => sink.name(),
+        }
+    }
+
+    async fn tell(&self, delivery: &Delivery) -> Answer {
+        match self {
+            Self::Webhook(sink) => sink.tell(delivery).await,
+            Self::Command(sink) => sink.tell(delivery).await,
+            Self::Line(sink) => sink.tell(delivery),
+        }
+    }
+}
+
+/// What a sink said to a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Answer {
+    /// It has it.
+    Taken,
+    /// Not now: why, and how long it asks to be left alone.
+    Failed(String, Option<Duration>),
+    /// It wants nothing any more.
+    Gone(String),
+}
+
+/// A name for what must not be printed: enough of its digest to tell it from others.
+fn name_of(kind: &str, what: &str) -> String {
+    let digest = Sha256Digest::of(what.as_bytes()).to_string();
+    format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))
+}

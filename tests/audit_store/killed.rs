@@ -1,0 +1,113 @@
+//! A process that is killed while it records: what another one finds then is whole.
+
+use std::collections::HashSet;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use cardproof::audit::store::{RecordSettings, Store, StoreLocation};
+use cardproof::audit::TransitionKind;
+use cardproof::identity::TokenId;
+use cardproof::registry::Timestamp;
+use cardproof::verify::Verdict;
+
+use super::stage::{agent, scope, settings, Stage};
+
+/// Names the store for a process of these tests that is to be killed.
+const VICTIM: &str = "CARDPROOF_TEST_VICTIM";
+/// How many times each database's victim is killed.
+const KILLS: &str = "CARDPROOF_SOAK_KILLS";
+const AGENTS: u64 = 3000;
+
+fn told() -> RecordSettings {
+    RecordSettings { sinks: vec!["pager".into()], ..settings() }
+}
+
+/// In every round each agent changes.
+fn verdict(round: usize, id: u64) -> Verdict {
+    if round % 2 == 0 {
+        agent(id).matching()
+    } else {
+        agent(id).mismatching()
+    }
+}
+
+/// Resumes the run, or begins the next one, and records the rest of it in small batches.
+async fn audit(store: &Store, round: usize) -> usize {
+    let (run, done) = match store.resume_run(&scope()).await.unwrap() {
+        Some(unfinished) => (unfinished.run, unfinished.done),
+        None => (store.begin_run(&scope(), None, "every agent").await.unwrap(), HashSet::new()),
+    };
+    let rest: Vec<_> = (0..AGENTS).filter(|id| !done.contains(&TokenId(*id))).collect();
+    for some in rest.chunks(50) {
+        let verdicts = some.iter().map(|id| verdict(round, *id)).collect();
+        assert_eq!(store.record(&run, verdicts, &told()).await.unwrap().len(), some.len());
+    }
+    store.finish_run(&run).await.unwrap();
+    rest.len()
+}
+
+/// The body of the process that is killed. As a test of its own it does nothing.
+#[tokio::test]
+async fn victim() {
+    let Ok(place) = std::env::var(VICTIM) else { return };
+    let (round, location) = place.split_once(' ').unwrap();
+    let store = Store::open(&location.parse().unwrap()).await.unwrap();
+    audit(&store, round.parse().unwrap()).await;
+}
+
+async fn kill_and_resume(stage: Stage, location: &str) {
+    let kills = std::env::var(KILLS).ok().and_then(|kills| kills.parse().ok()).unwrap_or(5);
+    audit(&stage.store, 0).await;
+    let mut cut_in_the_middle = 0;
+    for round in 1..=kills {
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "killed::victim"])
+            .env(VICTIM, format!("{round} {location}"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(60 + 37 * (round as u64 % 7))).await;
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        let before = stage.store.runs(&scope()).await.unwrap();
+        let counted = before[0].summary.agents;
+        if before.len() == round + 1 && before[0].finished_at.is_none() {
+            let done = stage.store.resume_run(&scope()).await.unwrap().unwrap().done.len() as u64;
+            assert_eq!(counted, done, "the counts of a run belong to its results");
+            cut_in_the_middle += usize::from(done > 0 && done < AGENTS);
+        }
+        // Killed before it began or after it ended, it leaves the round to be done, or nothing.
+        if before.len() <= round || before[0].finished_at.is_none() {
+            audit(&stage.store, round).await;
+        }
+    }
+    assert!(cut_in_the_middle > 0, "no kill came while results were written");
+    let runs = stage.store.runs(&scope()).await.unwrap();
+    assert_eq!(runs.len(), kills + 1);
+    assert!(runs.iter().all(|run| run.summary.agents == AGENTS && run.finished_at.is_some()));
+    let transitions = stage.store.diff(&scope(), Some(Timestamp(0))).await.unwrap();
+    let expected = kills * usize::try_from(AGENTS).unwrap();
+    assert_eq!(transitions.len(), expected);
+    let keys: HashSet<_> = transitions.iter().map(|transition| &transition.idempotency_key).collect();
+    assert_eq!(keys.len(), expected);
+    let kinds: HashSet<_> = transitions.iter().map(|transition| transition.kind).collect();
+    assert!(kinds.is_subset(&HashSet::from([TransitionKind::MatchToMismatch, TransitionKind::MismatchToMatch])));
+    assert_eq!(stage.store.outstanding("pager").await.unwrap().count, expected as u64);
+    let agents = stage.store.agents(&scope()).await.unwrap();
+    assert!(agents.iter().all(|agent| agent.consecutive == 1 && agent.last_run == runs[0].id));
+}
+
+#[tokio::test]
+async fn kill_9_while_recording_loses_nothing_and_repeats_nothing_sqlite() {
+    let stage = Stage::sqlite().await;
+    let location = stage.location.path().unwrap().to_str().unwrap().to_owned();
+    kill_and_resume(stage, &location).await;
+}
+
+#[tokio::test]
+async fn kill_9_while_recording_loses_nothing_and_repeats_nothing_postgres() {
+    let Some(url) = super::postgres::new_database().await else { return };
+    let location: StoreLocation = url.parse().unwrap();
+    let store = Store::open(&location).await.unwrap();
+    kill_and_resume(Stage::at(store, location), &url).await;
+}

@@ -1,0 +1,223 @@
+//! Deliveries: at least once, signed, and kept until they are acknowledged.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use base64::Engine as _;
+use cardproof::audit::notify::{CommandSink, LineSink, Notifier, NotifySettings, Sink, Webhook};
+use cardproof::audit::store::RecordSettings;
+use cardproof::fetch::{FetchSettings, Fetcher};
+use hmac::Mac;
+
+use super::stage::{agent, on_both, settings, Stage};
+
+on_both! {
+    a_webhook_is_signed_and_repeated_until_it_is_acknowledged
+    a_receiver_that_is_gone_is_left_alone
+    a_receiver_that_is_down_gets_everything_later
+    a_command_gets_the_transition_on_its_input
+    lines_are_handed_out_once
+    what_a_killed_process_had_in_hand_is_delivered_again
+}
+
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const FAST: NotifySettings = NotifySettings { first_pause: Duration::from_millis(20), hold: Duration::from_millis(400) };
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A request that the receiver has seen.
+#[derive(Clone)]
+struct Seen {
+    id: String,
+    timestamp: String,
+    signature: String,
+    body: Bytes,
+}
+
+/// A loopback server that answers the attempts at each message with these statuses, the last one for ever.
+struct Receiver {
+    url: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+type Shared = (Arc<Mutex<Vec<Seen>>>, &'static [u16]);
+
+async fn receive(State((seen, statuses)): State<Shared>, headers: HeaderMap, body: Bytes) -> (StatusCode, HeaderMap) {
+    let header = |name| headers[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "application/json");
+    let id = header("webhook-id");
+    let mut seen = seen.lock().unwrap();
+    let attempt = seen.iter().filter(|seen| seen.id == id).count();
+    seen.push(Seen { id, timestamp: header("webhook-timestamp"), signature: header("webhook-signature"), body });
+    let status = statuses[attempt.min(statuses.len() - 1)];
+    (StatusCode::from_u16(status).unwrap(), HeaderMap::new())
+}
+
+async fn receiver(statuses: &'static [u16]) -> Receiver {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let app = axum::Router::new().route("/hook", axum::routing::post(receive)).with_state((Arc::clone(&seen), statuses));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    Receiver { url, seen }
+}
+
+fn webhook(url: &str) -> Sink {
+    let fetcher = Fetcher::new(FetchSettings { per_host_rate: 0, ..FetchSettings::default() }).unwrap();
+    Sink::Webhook(Webhook::new(url.parse().unwrap(), vec![SECRET.parse().unwrap()], fetcher).unwrap())
+}
+
+fn notifier(stage: &Stage, sink: Sink) -> Notifier {
+    Notifier::new(stage.store.clone(), vec![sink], FAST).unwrap()
+}
+
+/// Two runs with so many transitions between them; returns their keys.
+async fn change(stage: &Stage, agents: u64, notifier: &Notifier) -> HashSet<String> {
+    let settings = RecordSettings { sinks: notifier.names(), ..settings() };
+    stage.run((0..agents).map(|id| agent(id).matching()).collect(), &settings).await;
+    let outcomes = stage.run((0..agents).map(|id| agent(id).mismatching()).collect(), &settings).await;
+    let transitions = outcomes.into_iter().flat_map(|outcome| outcome.transitions);
+    transitions.map(|transition| transition.idempotency_key).collect()
+}
+
+fn is_transition(line: &serde_json::Value) -> bool {
+    let schema = include_str!("../../schemas/transition.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    schema.validate(line).map_err(|error| panic!("{error}: {line}")).is_ok()
+}
+
+async fn a_webhook_is_signed_and_repeated_until_it_is_acknowledged(stage: Stage) {
+    let receiver = receiver(&[500, 429, 204]).await;
+    let notifier = notifier(&stage, webhook(&receiver.url));
+    let keys = change(&stage, 20, &notifier).await;
+    let done = notifier.drain(PATIENCE).await.unwrap();
+    assert_eq!((done.acknowledged, done.failed), (20, 40));
+    assert_eq!(stage.store.outstanding(&notifier.names()[0]).await.unwrap().count, 0);
+    assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 0);
+
+    let seen = receiver.seen.lock().unwrap().clone();
+    let mut attempts: HashMap<_, Vec<_>> = HashMap::new();
+    let key = base64::engine::general_purpose::STANDARD.decode(SECRET.trim_start_matches("whsec_")).unwrap();
+    for seen in seen {
+        let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(&key).unwrap();
+        mac.update(&[seen.id.as_bytes(), b".", seen.timestamp.as_bytes(), b".", &seen.body].concat());
+        let signature = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+        assert_eq!(seen.signature, format!("v1,{signature}"));
+        let event: serde_json::Value = serde_json::from_slice(&seen.body).unwrap();
+        assert_eq!(event["type"], "agent.match_to_mismatch");
+        assert_eq!(event["timestamp"], event["data"]["at"]);
+        assert_eq!(event["data"]["idempotency_key"], seen.id.as_str());
+        assert!(is_transition(&event["data"]));
+        attempts.entry(seen.id).or_default().push(seen.body);
+    }
+    assert_eq!(attempts.keys().cloned().collect::<HashSet<_>>(), keys);
+    for bodies in attempts.values() {
+        assert_eq!(bodies.len(), 3);
+        assert!(bodies.iter().all(|body| body == &bodies[0]));
+    }
+}
+
+async fn a_receiver_that_is_gone_is_left_alone(stage: Stage) {
+    let receiver = receiver(&[410]).await;
+    let notifier = notifier(&stage, webhook(&receiver.url));
+    change(&stage, 1, &notifier).await;
+    let done = notifier.drain(PATIENCE).await.unwrap();
+    assert_eq!((done.acknowledged, done.failed), (0, 1));
+    assert!(done.troubles[0].ends_with("127.0.0.1 answered 410: it wants no more messages"), "{:?}", done.troubles);
+    notifier.drain(PATIENCE).await.unwrap();
+    assert_eq!(receiver.seen.lock().unwrap().len(), 1);
+    let name = &notifier.names()[0];
+    assert!(stage.store.disabled(name).await.unwrap().unwrap().contains("410"));
+    stage.store.enable_sink(name).await.unwrap();
+    assert_eq!(notifier.deliver().await.unwrap().failed, 1);
+    assert_eq!(receiver.seen.lock().unwrap().len(), 2);
+}
+
+async fn a_receiver_that_is_down_gets_everything_later(stage: Stage) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let url = format!("http://{address}/geheim?token=geheim");
+    let notifier = notifier(&stage, webhook(&url));
+    change(&stage, 30, &notifier).await;
+    let done = notifier.deliver().await.unwrap();
+    assert_eq!((done.acknowledged, done.failed), (0, 8), "one round of attempts is enough to see that it is down");
+    assert!(done.troubles[0].contains("refuses connections"), "{:?}", done.troubles);
+    assert!(!format!("{done:?} {notifier:?}").contains("geheim"));
+
+    let answer = || async { StatusCode::OK };
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let app = axum::Router::new().route("/geheim", axum::routing::post(answer));
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 30);
+}
+
+#[cfg(unix)]
+async fn a_command_gets_the_transition_on_its_input(stage: Stage) {
+    let folder = tempfile::tempdir().unwrap();
+    let command = |script: &str, timeout| {
+        let words = ["/bin/sh", "-c", script, "sh"].map(std::ffi::OsString::from);
+        let words = words.into_iter().chain([folder.path().as_os_str().to_owned()]).collect();
+        Sink::Command(CommandSink::new(words, timeout).unwrap())
+    };
+    // Fails at the first attempt.
+    let script = r#"cat >>"$1/lines"; test -e "$1/second" || { touch "$1/second"; exit 3; }"#;
+    let good = notifier(&stage, command(script, Duration::from_secs(10)));
+    let keys = change(&stage, 1, &good).await;
+    let done = good.deliver().await.unwrap();
+    assert!(done.troubles[0].contains("/bin/sh ended with exit status: 3"), "{:?}", done.troubles);
+    assert_eq!(good.drain(PATIENCE).await.unwrap().acknowledged, 1);
+    let lines = std::fs::read_to_string(folder.path().join("lines")).unwrap();
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| is_transition(line) && keys.contains(line["idempotency_key"].as_str().unwrap())));
+
+    let slow = notifier(&stage, command("exec sleep 60", Duration::from_millis(50)));
+    let told = RecordSettings { sinks: slow.names(), ..settings() };
+    stage.run(vec![agent(0).matching()], &told).await;
+    let done = slow.deliver().await.unwrap();
+    assert!(done.troubles[0].contains("took longer than 0.05 s and was ended"), "{:?}", done.troubles);
+    let missing = Sink::Command(CommandSink::new(vec!["/nonexistent/pager".into()], PATIENCE).unwrap());
+    let missing = notifier(&stage, missing);
+    let told = RecordSettings { sinks: missing.names(), ..settings() };
+    stage.run(vec![agent(0).mismatching()], &told).await;
+    assert!(missing.deliver().await.unwrap().troubles[0].contains("/nonexistent/pager cannot be started"));
+}
+
+async fn lines_are_handed_out_once(stage: Stage) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let (kept, full) = (Arc::clone(&lines), Arc::new(Mutex::new(true)));
+    let is_full = Arc::clone(&full);
+    let sink = LineSink::new(move |line| {
+        if *is_full.lock().unwrap() {
+            return Err(std::io::Error::other("the disk is full"));
+        }
+        kept.lock().unwrap().push(line.to_owned());
+        Ok(())
+    });
+    let notifier = notifier(&stage, Sink::Line(sink.clone()));
+    assert!(Notifier::new(stage.store.clone(), vec![Sink::Line(sink.clone()), Sink::Line(sink)], FAST).is_err());
+    change(&stage, 25, &notifier).await;
+    assert_eq!(notifier.deliver().await.unwrap().acknowledged, 0);
+    *full.lock().unwrap() = false;
+    assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 25);
+    let lines = lines.lock().unwrap();
+    assert_eq!(lines.len(), 25);
+    assert!(lines.iter().all(|line| !line.contains('\n') && is_transition(&serde_json::from_str(line).unwrap())));
+}
+
+async fn what_a_killed_process_had_in_hand_is_delivered_again(stage: Stage) {
+    let receiver = receiver(&[200]).await;
+    let notifier = notifier(&stage, webhook(&receiver.url));
+    let keys = change(&stage, 5, &notifier).await;
+    // A process that dies between claiming and acknowledging.
+    let claimed = stage.second().await.claim_deliveries(&notifier.names()[0], 3, FAST.hold).await.unwrap();
+    assert_eq!(claimed.len(), 3);
+    assert_eq!(notifier.deliver().await.unwrap().acknowledged, 2, "what is in hand is left alone at first");
+    assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 3);
+    let seen = receiver.seen.lock().unwrap();
+    assert_eq!(seen.iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
+}
