@@ -106,9 +106,9 @@ async fn in_a_browser_it_filters_searches_sorts_opens_an_agent_and_keeps_hostile
     browser.picture("report-opened.png").await;
 
     // The hostile agent's words are there as words: one text node, no element, no title, nothing run, nothing asked for.
-    let shown = browser.run("return document.querySelector('#agent-5 td.card bdi').textContent").await;
+    let shown = browser.run("return document.querySelector('#agent-5 bdi.card').textContent").await;
     assert_eq!(shown, HOSTILE.replace(['\u{1b}', '\u{202e}', '\n'], "\u{fffd}"));
-    assert_eq!(browser.run("return document.querySelector('#agent-5 td.card bdi').childElementCount").await, 0);
+    assert_eq!(browser.run("return document.querySelector('#agent-5 bdi.card').childElementCount").await, 0);
     assert_eq!(browser.run("return document.title").await, "Agent cards of registry 10082,0 on testnet");
     assert_eq!(browser.run("return document.scripts.length + document.images.length").await, 1);
     assert_eq!(browser.run("return performance.getEntriesByType('resource').length").await, 0);

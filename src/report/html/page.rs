@@ -130,12 +130,11 @@ fn table() -> Markup {
             caption { "Every agent, the worst first. Open a finding for its details." }
             thead {
                 tr {
-                    th.agent scope="col" data-sort { "Agent" }
-                    th.verdict scope="col" data-sort { "Verdict" }
-                    th.finding scope="col" data-sort { "Finding" }
-                    th.card scope="col" data-sort { "Card" }
-                    th.history scope="col" data-sort { "Earlier runs" }
-                    th.took scope="col" data-sort { "Took" }
+                    th.agent scope="col" { "Agent" }
+                    th.verdict scope="col" { "Verdict" }
+                    th.finding scope="col" { "Finding" }
+                    th.history scope="col" { "Earlier runs" }
+                    th.took scope="col" { "Took" }
                 }
             }
             tbody { (PreEscaped(ROWS)) }

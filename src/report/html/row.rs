@@ -15,6 +15,7 @@ pub(super) fn row(row: &ReportRow<'_>) -> Markup {
     let token = row.token();
     let class = verdict.class().as_str();
     let revoked = verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked);
+    let uri = verdict.agent_uri.as_deref().map(seen).unwrap_or_default();
     let millis = verdict.elapsed.as_millis();
     html! {
         tr id={ "agent-" (token) } data-class=(class) data-changed[!row.changes.is_empty()] {
@@ -23,18 +24,16 @@ pub(super) fn row(row: &ReportRow<'_>) -> Markup {
                 @if revoked { " " span.tag { "revoked" } }
             }
             td.verdict data-value=(rank(verdict.class())) { span class={ "pill " (class) } { (class) } }
-            td.finding data-value=(verdict.reason) {
+            td.finding data-value={ (verdict.reason) " " (uri) } {
                 details {
                     summary {
                         code { (verdict.reason) } " "
                         @for change in row.changes { span.tag.change { (change.words()) } " " }
                         span.message { (seen(&verdict.message)) }
+                        @if !uri.is_empty() { bdi.card { (uri) } }
                     }
                     (details(row))
                 }
-            }
-            td.card data-value=(verdict.agent_uri.as_deref().map(seen).unwrap_or_default()) {
-                @if let Some(uri) = &verdict.agent_uri { bdi { (seen(uri)) } } @else { span.none { "none" } }
             }
             td.history data-value=(format!("{:0>9}", row.history.len())) { (plot::agent(row)) }
             td.took data-value=(format!("{millis:0>20}")) { (millis) " ms" }
