@@ -48,6 +48,13 @@ pub(crate) struct FetchConfig {
 pub(crate) struct AuditConfig {
     /// A file or the URL of a PostgreSQL database, which may hold a password.
     pub(crate) store: Option<String>,
+    /// May hold a secret.
+    pub(crate) webhook_url: Option<String>,
+    pub(crate) webhook_secret_file: Option<PathBuf>,
+    /// A program and its arguments.
+    pub(crate) notify_command: Vec<String>,
+    /// After how long results are forgotten.
+    pub(crate) keep: Option<String>,
 }
 
 /// A table `[networks.<name>]`.
@@ -96,4 +103,9 @@ impl Config {
         let folders = etcetera::base_strategy::Xdg::new().ok()?;
         Some(folders.config_dir().join("cardproof").join("cardproof.toml"))
     }
+}
+
+/// After how long results are forgotten, by the configuration.
+pub(crate) fn parse_keep(config: &Config) -> Result<Option<std::time::Duration>, CliError> {
+    config.audit.keep.as_deref().map(|text| super::settings::parse_duration("audit.keep", text)).transpose()
 }

@@ -123,6 +123,11 @@ impl Shell {
         write_document(serde_json::to_string(document));
     }
 
+    /// Writes one serialised JSON document on a line to stdout.
+    pub(crate) fn json_line(&self, document: &str) {
+        write_out(format!("{}\n", escape_json(document)).as_bytes());
+    }
+
     /// Says something beside the result, on stderr.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {

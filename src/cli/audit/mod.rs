@@ -1,11 +1,15 @@
 //! Many agents: running an audit, and asking what earlier ones found.
 
+mod args;
+mod daemon;
 mod database;
 mod history;
+mod notify;
 mod output;
 mod pump;
 mod run;
 mod select;
+mod stop;
 
 use clap::Subcommand;
 
@@ -26,7 +30,7 @@ use super::shell::Shell;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    run: run::RunArgs,
+    run: args::RunArgs,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -40,7 +44,10 @@ enum Command {
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     match &args.command {
-        None => run::run(&args.run, shell, output),
+        None => match args.run.daemon.every {
+            Some(every) => daemon::run(&args.run, every, shell, output),
+            None => run::run(&args.run, shell, output),
+        },
         Some(Command::History(args)) => history::history(args, shell, output),
         Some(Command::Diff(args)) => history::diff(args, shell, output),
         Some(Command::Runs(args)) => history::runs(args, shell, output),

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use cardproof::audit::serve::MetricsRun;
 use cardproof::audit::AuditOutcome;
 use cardproof::report::prometheus::PrometheusFile;
 use cardproof::report::{
@@ -32,7 +33,7 @@ pub(super) struct FormatOptions {
     report: Vec<FileFormat>,
     /// Give each agent a series of its own in Prometheus reports
     #[arg(long)]
-    metrics_per_agent: bool,
+    pub(super) metrics_per_agent: bool,
 }
 
 impl FormatOptions {
@@ -76,11 +77,14 @@ pub(super) struct Output<'a> {
     stdout: Option<Box<dyn ReportWriter + 'a>>,
     files: Vec<FileReport>,
     tally: Tally,
+    silent: bool,
 }
 
 /// A report that becomes a file when it is whole.
 enum FileReport {
     Prometheus(PathBuf, Box<dyn ReportWriter>),
+    /// The daemon's endpoint.
+    Metrics(MetricsRun),
     Other { path: PathBuf, file: NamedTempFile, writer: Box<dyn ReportWriter> },
 }
 
@@ -101,7 +105,17 @@ impl<'a> Output<'a> {
         };
         let files = options.report.iter().map(open).collect::<Result<_, _>>()?;
         let bar = shell.bar(at_most);
-        Ok(Self { shell, bar, header, options: report_options, format, stdout: None, files, tally: Tally::default() })
+        Ok(Self { shell, bar, header, options: report_options, format, stdout: None, files, tally: Tally::default(), silent: false })
+    }
+
+    /// Feeds the daemon's endpoint, too.
+    pub(super) fn also(&mut self, metrics: Option<MetricsRun>) {
+        self.files.extend(metrics.map(FileReport::Metrics));
+    }
+
+    /// Prints nothing: stdout belongs to something else.
+    pub(super) fn silence(&mut self) {
+        self.silent = true;
     }
 
     /// Takes one result, with what earlier runs found about the agent.
@@ -112,7 +126,9 @@ impl<'a> Output<'a> {
         for file in &mut self.files {
             file.row(&row).map_err(|error| unwritable(file.path(), &error))?;
         }
-        self.print(&row)?;
+        if !self.silent {
+            self.print(&row)?;
+        }
         let summary = self.tally.summary();
         self.bar.at(summary.agents, &format!("{} mismatch, {} undecided", summary.mismatches, summary.undecided));
         Ok(())
@@ -145,6 +161,7 @@ impl<'a> Output<'a> {
     pub(super) fn finish(mut self, end: &RunEnd) -> Result<(), CliError> {
         self.bar.clear();
         match self.format {
+            None if self.silent => {}
             None => summary(self.shell, &self.header, &self.tally),
             Some(format) => {
                 let writer = match self.stdout.take() {
@@ -179,18 +196,21 @@ impl FileReport {
     fn path(&self) -> &Path {
         match self {
             Self::Prometheus(path, _) | Self::Other { path, .. } => path,
+            Self::Metrics(_) => Path::new("for /metrics"),
         }
     }
 
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
         match self {
             Self::Prometheus(_, writer) | Self::Other { writer, .. } => writer.row(row),
+            Self::Metrics(run) => run.row(row),
         }
     }
 
     fn finish(self, end: &RunEnd) -> io::Result<()> {
         match self {
             Self::Prometheus(_, writer) => writer.finish(end),
+            Self::Metrics(run) => Box::new(run).finish(end),
             Self::Other { path, file, writer } => {
                 writer.finish(end)?;
                 file.persist(path).map(drop).map_err(|failure| failure.error)

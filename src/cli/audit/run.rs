@@ -3,103 +3,50 @@
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cardproof::audit::store::{Patience, RecordSettings, Store};
-use cardproof::audit::{Audit, AuditOutcome, AuditSettings, RunInfo};
-use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::audit::notify::Notifier;
+use cardproof::audit::serve::MetricsState;
+use cardproof::audit::store::{Patience, RecordSettings, Store, Unfinished};
+use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope};
+use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
 use cardproof::identity::TokenId;
 use cardproof::registry::Timestamp;
 use cardproof::report::{HistoryPoint, RunEnd, RunHeader, RunPoint};
-use cardproof::verify::{Summary, VerifySettings};
-use clap::Args;
+use cardproof::verify::Summary;
 
-use super::database::{self, StoreOptions};
-use super::output::{FormatOptions, Output};
+use super::args::RunArgs;
+use super::output::Output;
 use super::pump::{Memory, Pump};
-use super::select::{self, SelectOptions, Selection};
-use crate::cli::config::Config;
+use super::select::{self, Selection};
+use super::stop::Stop;
+use super::{database, notify};
+use crate::cli::config::{parse_keep, Config};
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
-use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
+use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::tally::ExitOptions;
-
-/// What a run is told.
-#[derive(Debug, Args)]
-pub(super) struct RunArgs {
-    #[command(flatten)]
-    select: SelectOptions,
-    /// Judge at this finalized block of the past instead of the newest
-    #[arg(long, value_name = "HASH|HEIGHT", conflicts_with = "resume")]
-    at_block: Option<AtBlock>,
-    /// Also fetch and hash the cards of agents without a hash on chain
-    #[arg(long)]
-    fetch_unanchored: bool,
-    /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    confirm: u32,
-    #[command(flatten)]
-    exit: ExitOptions,
-    /// Go on with the newest run that was not finished; the same agents must be selected
-    #[arg(long, conflicts_with_all = ["no_store", "sample"], help_heading = "Memory")]
-    resume: bool,
-    /// How many runs must agree before a change of the verdict is one
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "no_store", help_heading = "Memory",
-        value_parser = clap::value_parser!(u64).range(1..))]
-    min_consecutive: u64,
-    /// Remember nothing, and tell no changes
-    #[arg(long, conflicts_with = "store", help_heading = "Memory")]
-    no_store: bool,
-    #[command(flatten)]
-    store: StoreOptions,
-    #[command(flatten)]
-    format: FormatOptions,
-    #[command(flatten)]
-    pace: PaceOptions,
-    #[command(flatten)]
-    node: NodeOptions,
-    #[command(flatten)]
-    fetch: FetchOptions,
-    #[command(flatten)]
-    tls: TlsOptions,
-}
-
-/// How much is done at once.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Pace")]
-struct PaceOptions {
-    /// How many records are read from the node at once
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = positive)]
-    node_concurrency: usize,
-    /// How many cards are fetched at once, from all hosts together
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = positive)]
-    host_concurrency: usize,
-    /// How many cards are fetched at once from one host
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = positive)]
-    per_host: usize,
-    /// How many fetches may start at one host in any second; 0 is no limit
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    per_host_rate: usize,
-}
-
-fn positive(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| "a number from 1 to 100000 is needed".into())
-}
 
 pub(super) fn run(args: &RunArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let config = Config::load(output.config.as_deref())?;
-    let network = NetworkSettings::resolve(&args.node.network, &config)?;
     crate::cli::block_on(async {
-        let store = if args.no_store { None } else { Some(args.store.open(&config).await?) };
-        let (audit, plan) = prepare(args, &config, &network, store.as_ref(), shell).await?;
-        let ended = execute(args, &audit, plan, store.as_ref(), output.json, shell).await;
-        audit.reader().take_warnings().iter().for_each(|warning| shell.detail(warning));
-        if let Some(store) = store {
-            store.close().await;
-        }
+        let stop = Stop::on_signals()?;
+        let session = Session::open(args, output, shell).await?;
+        let ended = session.run(args.resume, stop, None).await;
+        session.close().await;
         ended
     })
+}
+
+/// What runs share: configuration, memory, whom to tell.
+pub(super) struct Session<'a> {
+    args: &'a RunArgs,
+    json: bool,
+    shell: &'a Shell,
+    config: Config,
+    network: NetworkSettings,
+    scope: RunScope,
+    store: Option<Store>,
+    notifier: Option<Notifier>,
 }
 
 /// A run that can begin.
@@ -109,150 +56,175 @@ struct Plan {
     done: HashSet<TokenId>,
 }
 
-/// Pins the block and finds out which agents are meant.
-async fn prepare(
-    args: &RunArgs,
-    config: &Config,
-    network: &NetworkSettings,
-    store: Option<&Store>,
-    shell: &Shell,
-) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
-    let scope = database::scope(network);
-    let unfinished = match store {
-        Some(store) => store.resume_run(&scope).await.map_err(database::failed)?,
-        None => None,
-    };
-    let interrupted = match (args.resume, unfinished) {
-        (true, None) => return Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
-        (true, unfinished) => unfinished,
-        (false, Some(unfinished)) => {
-            let (id, done) = (unfinished.run.id, unfinished.done.len());
-            shell
-                .note(&format!("run {id} was interrupted after {done} agents and is left as it is; --resume would have gone on"));
-            None
-        }
-        (false, None) => None,
-    };
-    let (reader, fetcher, settings) = parts(args, config, network)?;
-    let audit = match interrupted.as_ref().and_then(|interrupted| interrupted.run.block) {
-        Some(block) => Audit::resume(reader, fetcher, settings, block).await,
-        None => Audit::begin(reader, fetcher, settings).await,
-    };
-    let audit = audit.map_err(connect::refused)?;
-    let selection = args.select.resolve(&audit, network, shell).await?;
-    let (run, done) = match (interrupted, store) {
-        (Some(interrupted), _) if interrupted.run.selection != selection.sentence => {
-            let (id, was) = (interrupted.run.id, interrupted.run.selection);
-            return Err(CliError::refused("another_selection", format!("the unfinished run {id} is about other agents: {was}"))
-                .hint("repeat its selection with --resume, or begin a new run without --resume"));
-        }
-        (Some(interrupted), _) => (interrupted.run, interrupted.done),
-        (None, Some(store)) => {
-            let begun = store.begin_run(&scope, audit.block().ok(), &selection.sentence).await;
-            (begun.map_err(database::failed)?, HashSet::new())
-        }
-        (None, None) => {
-            let (block, selection) = (audit.block().ok(), selection.sentence.clone());
-            let summary = Summary::default();
-            (RunInfo { id: 0, scope, block, started_at: now(), finished_at: None, selection, summary }, HashSet::new())
-        }
-    };
-    Ok((audit, Plan { selection, run, done }))
-}
-
-fn parts(args: &RunArgs, config: &Config, network: &NetworkSettings) -> Result<(ChainClient, Fetcher, AuditSettings), CliError> {
-    let (pace, at) = (&args.pace, args.at_block.unwrap_or(AtBlock::LastFinalized));
-    let contract = network.network.registry;
-    let mut chain = connect::chain_settings(&args.node, &args.tls, config, &network.network, contract, at)?;
-    chain.node.max_in_flight = pace.node_concurrency;
-    let mut fetch = connect::fetch_settings(&args.fetch, &args.tls, config)?;
-    (fetch.per_host_concurrency, fetch.per_host_rate) = (pace.per_host, pace.per_host_rate);
-    let mut settings = AuditSettings::new(VerifySettings {
-        network: network.network.name.clone().into_owned(),
-        chain: network.network.caip2(),
-        contract,
-        at,
-        fetch_unanchored: args.fetch_unanchored,
-    });
-    args.select.apply(&mut settings);
-    settings.confirm = args.confirm;
-    settings.node_concurrency = pace.node_concurrency;
-    settings.host_concurrency = pace.host_concurrency;
-    settings.per_host_concurrency = pace.per_host;
-    Ok((ChainClient::new(chain).map_err(connect::refused)?, connect::fetcher_of(fetch)?, settings))
-}
-
-/// Runs it to its end, or to Ctrl-C.
-async fn execute(
-    args: &RunArgs,
-    audit: &Audit<ChainClient, Fetcher>,
-    plan: Plan,
-    store: Option<&Store>,
-    json: bool,
-    shell: &Shell,
-) -> Result<Exit, CliError> {
-    let Plan { selection, run, done } = plan;
-    let mut tally = args.exit.tally()?;
-    tally.add_counts(&run.summary);
-    let earlier = done.len() as u64;
-    let at_most = selection.at_most().saturating_sub(earlier);
-    let earlier_runs = match store {
-        Some(store) if args.format.show_history() => earlier_runs(store, &run).await?,
-        _ => Vec::new(),
-    };
-    let mut out = Output::begin(&args.format, json, header(&run), earlier_runs, at_most, shell)?;
-    if earlier > 0 {
-        shell.note(&format!("going on with run {}: {earlier} agents are done already", run.id));
-    }
-    let patience = Patience { min_consecutive: args.min_consecutive, ..Patience::default() };
-    let settings = RecordSettings { patience, ..RecordSettings::default() };
-    let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
-    let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
-    let interrupt = tokio::signal::ctrl_c();
-    tokio::pin!(interrupt);
-    let mut interrupted = false;
-    loop {
-        let outcome = tokio::select! {
-            biased;
-            _ = &mut interrupt, if !interrupted => {
-                interrupted = true;
-                pump.stop();
-                continue;
-            }
-            outcome = pump.outcomes.recv() => outcome,
+impl<'a> Session<'a> {
+    /// Reads the configuration and opens the memory.
+    pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
+        let config = Config::load(output.config.as_deref())?;
+        let network = NetworkSettings::resolve(&args.node.network, &config)?;
+        let store = if args.no_store { None } else { Some(args.store.open(&config).await?) };
+        let notifier = match &store {
+            Some(store) => args.notify.notifier(&config, &args.fetch, &args.tls, store, shell)?,
+            None => None,
         };
-        match outcome {
-            None => break,
-            Some(outcome) => {
-                let outcome = outcome.map_err(database::failed)?;
-                tally.add(&outcome.verdict);
-                let history = match store {
-                    Some(store) if args.format.show_history() => earlier_results(store, &run, &outcome).await?,
-                    _ => Vec::new(),
-                };
-                out.add(&outcome, &history)?;
-            }
+        let scope = database::scope(&network);
+        Ok(Self { args, json: output.json, shell, config, network, scope, store, notifier })
+    }
+
+    /// Lets go of the memory.
+    pub(super) async fn close(self) {
+        if let Some(store) = self.store {
+            store.close().await;
         }
     }
-    let refused = pump.ended().await.err();
-    let (count, complete) = (out.count(), !interrupted && refused.is_none());
-    if let (Some(store), true) = (store, complete) {
-        store.finish_run(&run).await.map_err(database::failed)?;
+
+    /// When a run last succeeded, as far as the memory goes.
+    pub(super) async fn earlier_success(&self) -> Result<Option<Timestamp>, CliError> {
+        let Some(store) = &self.store else { return Ok(None) };
+        let runs = store.runs(&self.scope).await.map_err(database::failed)?;
+        Ok(runs.into_iter().find(|run| run.finished_at.is_some() && run.block.is_some()).and_then(|run| run.finished_at))
     }
-    if complete && count + earlier == 0 {
-        return Err(select::empty(&selection.sentence));
+
+    /// One run from beginning to end, alerts and retention included.
+    pub(super) async fn run(&self, resume: bool, stop: Stop, metrics: Option<&MetricsState>) -> Result<Exit, CliError> {
+        let prepared = self.prepare(resume).await;
+        if let (Err(_), Some(state)) = (&prepared, metrics) {
+            state.run_failed();
+        }
+        let (audit, plan) = prepared?;
+        let ended = self.execute(&audit, plan, stop, metrics).await;
+        audit.reader().take_warnings().iter().for_each(|warning| self.shell.detail(warning));
+        if let Some(notifier) = &self.notifier {
+            notify::deliver(notifier, self.args.notify.notify_patience, self.shell).await?;
+        }
+        let keep = self.args.keep.or(parse_keep(&self.config)?);
+        if let (Some(store), Some(keep)) = (&self.store, keep) {
+            store.forget(keep).await.map_err(database::failed)?;
+        }
+        ended
     }
-    out.finish(&RunEnd { finished_at: now(), complete, earlier_success: None })?;
-    if let Some(error) = refused {
-        return Err(connect::refused(error));
+
+    /// Pins the block and finds out which agents are meant.
+    async fn prepare(&self, resume: bool) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
+        let interrupted = self.unfinished(resume).await?;
+        let (reader, fetcher, settings) = self.args.parts(&self.config, &self.network)?;
+        let audit = match interrupted.as_ref().and_then(|interrupted| interrupted.run.block) {
+            Some(block) => Audit::resume(reader, fetcher, settings, block).await,
+            None => Audit::begin(reader, fetcher, settings).await,
+        };
+        let audit = audit.map_err(connect::refused)?;
+        let selection = self.args.select.resolve(&audit, &self.network, self.shell).await?;
+        let (run, done) = match (interrupted, &self.store) {
+            (Some(interrupted), _) if interrupted.run.selection != selection.sentence => {
+                let (id, was) = (interrupted.run.id, interrupted.run.selection);
+                let message = format!("the unfinished run {id} is about other agents: {was}");
+                return Err(CliError::refused("another_selection", message)
+                    .hint("repeat its selection with --resume, or begin a new run without --resume"));
+            }
+            (Some(interrupted), _) => (interrupted.run, interrupted.done),
+            (None, Some(store)) => {
+                let begun = store.begin_run(&self.scope, audit.block().ok(), &selection.sentence).await;
+                (begun.map_err(database::failed)?, HashSet::new())
+            }
+            (None, None) => {
+                let (block, selection) = (audit.block().ok(), selection.sentence.clone());
+                let (scope, summary) = (self.scope.clone(), Summary::default());
+                (RunInfo { id: 0, scope, block, started_at: now(), finished_at: None, selection, summary }, HashSet::new())
+            }
+        };
+        Ok((audit, Plan { selection, run, done }))
     }
-    if interrupted {
-        let (left, resume) = (at_most.saturating_sub(count), if store.is_some() { "; go on with --resume" } else { "" });
-        let most = if args.select.is_exact() { "" } else { "at most " };
-        shell.warning(&format!("interrupted: {count} agents have a result, {most}{left} do not{resume}"));
-        return Ok(Exit::Interrupted);
+
+    /// The run to go on with, if that is wanted.
+    async fn unfinished(&self, resume: bool) -> Result<Option<Unfinished>, CliError> {
+        let unfinished = match &self.store {
+            Some(store) => store.resume_run(&self.scope).await.map_err(database::failed)?,
+            None => None,
+        };
+        match unfinished {
+            None if resume => Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
+            Some(left) if !resume => {
+                let (id, done) = (left.run.id, left.done.len());
+                self.shell.note(&format!("run {id} was interrupted after {done} agents and stays so; --resume would go on with it"));
+                Ok(None)
+            }
+            unfinished => Ok(unfinished),
+        }
     }
-    Ok(tally.exit())
+
+    /// Runs it to its end, or until it is told to stop.
+    async fn execute(
+        &self,
+        audit: &Audit<ChainClient, Fetcher>,
+        plan: Plan,
+        mut stop: Stop,
+        metrics: Option<&MetricsState>,
+    ) -> Result<Exit, CliError> {
+        let Plan { selection, run, done } = plan;
+        let (args, store) = (self.args, self.store.as_ref());
+        let mut tally = args.exit.tally()?;
+        tally.add_counts(&run.summary);
+        let earlier = done.len() as u64;
+        if earlier > 0 {
+            self.shell.note(&format!("going on with run {}: {earlier} agents are done already", run.id));
+        }
+        let at_most = selection.at_most().saturating_sub(earlier);
+        let with_history = store.filter(|_| args.format.show_history());
+        let earlier_runs = match with_history {
+            Some(store) => earlier_runs(store, &run).await?,
+            None => Vec::new(),
+        };
+        let (header, earlier_success) = (header(&run), self.earlier_success().await?);
+        let metrics = metrics.map(|state| state.begin(&header));
+        let mut out = Output::begin(&args.format, self.json, header, earlier_runs, at_most, self.shell)?;
+        out.also(metrics);
+        if args.notify.notify_stdout {
+            out.silence();
+        }
+        let patience = Patience { min_consecutive: args.min_consecutive, ..Patience::default() };
+        let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
+        let settings = RecordSettings { patience, sinks };
+        let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
+        let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
+        let mut interrupted = false;
+        loop {
+            let outcome = tokio::select! {
+                biased;
+                () = stop.told(), if !interrupted => {
+                    interrupted = true;
+                    pump.stop();
+                    continue;
+                }
+                outcome = pump.outcomes.recv() => outcome,
+            };
+            let Some(outcome) = outcome else { break };
+            let outcome = outcome.map_err(database::failed)?;
+            tally.add(&outcome.verdict);
+            let history = match with_history {
+                Some(store) => earlier_results(store, &run, &outcome).await?,
+                None => Vec::new(),
+            };
+            out.add(&outcome, &history)?;
+        }
+        let refused = pump.ended().await.err();
+        let (count, complete) = (out.count(), !interrupted && refused.is_none());
+        if let (Some(store), true) = (store, complete) {
+            store.finish_run(&run).await.map_err(database::failed)?;
+        }
+        if complete && count + earlier == 0 {
+            return Err(select::empty(&selection.sentence));
+        }
+        out.finish(&RunEnd { finished_at: now(), complete, earlier_success })?;
+        if let Some(error) = refused {
+            return Err(connect::refused(error));
+        }
+        if interrupted {
+            let (left, resume) = (at_most.saturating_sub(count), if store.is_some() { "; go on with --resume" } else { "" });
+            let most = if args.select.is_exact() { "" } else { "at most " };
+            self.shell.warning(&format!("interrupted: {count} agents have a result, {most}{left} do not{resume}"));
+            return Ok(Exit::Interrupted);
+        }
+        Ok(tally.exit())
+    }
 }
 
 async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, CliError> {

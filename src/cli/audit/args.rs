@@ -1,0 +1,127 @@
+//! What a run is told on the command line.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use cardproof::audit::AuditSettings;
+use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::fetch::Fetcher;
+use cardproof::verify::VerifySettings;
+use clap::Args;
+
+use super::database::StoreOptions;
+use super::notify::NotifyOptions;
+use super::output::FormatOptions;
+use super::select::SelectOptions;
+use crate::cli::config::Config;
+use crate::cli::connect;
+use crate::cli::exit::CliError;
+use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
+use crate::cli::settings::NetworkSettings;
+use crate::cli::tally::ExitOptions;
+
+/// What a run is told.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) select: SelectOptions,
+    /// Judge at this finalized block of the past instead of the newest
+    #[arg(long, value_name = "HASH|HEIGHT", conflicts_with = "resume")]
+    pub(super) at_block: Option<AtBlock>,
+    /// Also fetch and hash the cards of agents without a hash on chain
+    #[arg(long)]
+    pub(super) fetch_unanchored: bool,
+    /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) confirm: u32,
+    #[command(flatten)]
+    pub(super) exit: ExitOptions,
+    /// Go on with the newest run that was not finished; the same agents must be selected
+    #[arg(long, conflicts_with_all = ["no_store", "sample"], help_heading = "Memory")]
+    pub(super) resume: bool,
+    /// How many runs must agree before a change of the verdict is one
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "no_store", help_heading = "Memory",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) min_consecutive: u64,
+    /// Remember nothing, and tell no changes
+    #[arg(long, conflicts_with = "store", help_heading = "Memory")]
+    pub(super) no_store: bool,
+    /// Forget results older than this after the run [default: never]
+    #[arg(long, value_name = "DURATION", conflicts_with = "no_store", help_heading = "Memory",
+        value_parser = humantime::parse_duration)]
+    pub(super) keep: Option<Duration>,
+    #[command(flatten)]
+    pub(super) store: StoreOptions,
+    #[command(flatten)]
+    pub(super) notify: NotifyOptions,
+    #[command(flatten)]
+    pub(super) daemon: DaemonOptions,
+    #[command(flatten)]
+    pub(super) format: FormatOptions,
+    #[command(flatten)]
+    pub(super) pace: PaceOptions,
+    #[command(flatten)]
+    pub(super) node: NodeOptions,
+    #[command(flatten)]
+    pub(super) fetch: FetchOptions,
+    #[command(flatten)]
+    pub(super) tls: TlsOptions,
+}
+
+/// Running again and again.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Daemon")]
+pub(super) struct DaemonOptions {
+    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; SIGHUP reads the configuration again
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(super) every: Option<Duration>,
+    /// Serve /metrics, /healthz and /readyz there, for example 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS", requires = "every")]
+    pub(super) listen: Option<SocketAddr>,
+}
+
+/// How much is done at once.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Pace")]
+struct PaceOptions {
+    /// How many records are read from the node at once
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = positive)]
+    node_concurrency: usize,
+    /// How many cards are fetched at once, from all hosts together
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = positive)]
+    host_concurrency: usize,
+    /// How many cards are fetched at once from one host
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = positive)]
+    per_host: usize,
+    /// How many fetches may start at one host in any second; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    per_host_rate: usize,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| "a number from 1 to 100000 is needed".into())
+}
+
+impl RunArgs {
+    fn parts(args: &RunArgs, config: &Config, network: &NetworkSettings) -> Result<(ChainClient, Fetcher, AuditSettings), CliError> {
+        let (pace, at) = (&self.pace, self.at_block.unwrap_or(AtBlock::LastFinalized));
+        let contract = network.network.registry;
+        let mut chain = connect::chain_settings(&self.node, &self.tls, config, &network.network, contract, at)?;
+        chain.node.max_in_flight = pace.node_concurrency;
+        let mut fetch = connect::fetch_settings(&self.fetch, &self.tls, config)?;
+        (fetch.per_host_concurrency, fetch.per_host_rate) = (pace.per_host, pace.per_host_rate);
+        let mut settings = AuditSettings::new(VerifySettings {
+            network: network.network.name.clone().into_owned(),
+            chain: network.network.caip2(),
+            contract,
+            at,
+            fetch_unanchored: self.fetch_unanchored,
+        });
+        self.select.apply(&mut settings);
+        settings.confirm = self.confirm;
+        settings.node_concurrency = pace.node_concurrency;
+        settings.host_concurrency = pace.host_concurrency;
+        settings.per_host_concurrency = pace.per_host;
+        Ok((ChainClient::new(chain).map_err(connect::refused)?, connect::fetcher_of(fetch)?, settings))
+    }
+}

@@ -1,0 +1,102 @@
+//! Being told to stop.
+
+use tokio::sync::watch;
+
+use crate::cli::exit::CliError;
+
+/// Ctrl-C or SIGTERM, for everybody who has a clone.
+#[derive(Debug, Clone)]
+pub(super) struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// From now on these signals no longer end the process by themselves.
+    pub(super) fn on_signals() -> Result<Self, CliError> {
+        let (sender, receiver) = watch::channel(false);
+        let mut ends = ends().map_err(|error| CliError::internal(format!("signals cannot be waited for: {error}")))?;
+        tokio::spawn(async move {
+            ends.next().await;
+            let _ = sender.send(true);
+            // A receiver sees the value only while the sender is there.
+            sender.closed().await;
+        });
+        Ok(Self(receiver))
+    }
+
+    /// Ready once it was told.
+    pub(super) async fn told(&mut self) {
+        // An error means that nobody can tell any more.
+        if self.0.wait_for(|told| *told).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    pub(super) fn is_told(&self) -> bool {
+        *self.0.borrow()
+    }
+}
+
+#[cfg(unix)]
+struct Ends(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+fn ends() -> std::io::Result<Ends> {
+    use tokio::signal::unix::{signal, SignalKind};
+    Ok(Ends(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
+}
+
+#[cfg(unix)]
+impl Ends {
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Ends;
+
+#[cfg(not(unix))]
+fn ends() -> std::io::Result<Ends> {
+    Ok(Ends)
+}
+
+#[cfg(not(unix))]
+impl Ends {
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Waits for SIGHUP; for ever where there is none.
+#[cfg(unix)]
+pub(super) struct Reload(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Reload {
+    pub(super) fn on_signal() -> Result<Self, CliError> {
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+            .map(Self)
+            .map_err(|error| CliError::internal(format!("signals cannot be waited for: {error}")))
+    }
+
+    pub(super) async fn asked(&mut self) {
+        self.0.recv().await;
+    }
+}
+
+/// Waits for SIGHUP; for ever where there is none.
+#[cfg(not(unix))]
+pub(super) struct Reload;
+
+#[cfg(not(unix))]
+impl Reload {
+    pub(super) fn on_signal() -> Result<Self, CliError> {
+        Ok(Self)
+    }
+
+    pub(super) async fn asked(&mut self) {
+        std::future::pending().await
+    }
+}
