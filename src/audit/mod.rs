@@ -4,6 +4,7 @@
 //! runs found, so that what changed can be told from what merely is.
 
 mod outcome;
+pub mod serve;
 mod transition;
 
 pub use outcome::{AuditOutcome, RunInfo, RunScope};
