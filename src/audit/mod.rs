@@ -6,6 +6,7 @@
 pub mod notify;
 mod outcome;
 mod run;
+pub mod serve;
 pub mod store;
 mod targets;
 mod transition;

@@ -75,6 +75,7 @@ impl<W: Write + Send> ReportWriter for HtmlReport<W> {
             io::copy(&mut rows.by_ref().take(place.length), &mut out)?;
         }
         out.write_all(after.as_bytes())?;
+        out.write_all(b"\n")?;
         out.flush()
     }
 }
