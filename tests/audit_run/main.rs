@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod command;
+mod daemon;
 mod engine;
 #[path = "../support/mock_node.rs"]
 mod mock_node;

@@ -83,7 +83,7 @@ pub(super) struct DaemonOptions {
 /// How much is done at once.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Pace")]
-struct PaceOptions {
+pub(super) struct PaceOptions {
     /// How many records are read from the node at once
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = positive)]
     node_concurrency: usize,
@@ -103,7 +103,12 @@ fn positive(text: &str) -> Result<usize, String> {
 }
 
 impl RunArgs {
-    fn parts(args: &RunArgs, config: &Config, network: &NetworkSettings) -> Result<(ChainClient, Fetcher, AuditSettings), CliError> {
+    /// The node, the fetcher and the rules of a run.
+    pub(super) fn parts(
+        &self,
+        config: &Config,
+        network: &NetworkSettings,
+    ) -> Result<(ChainClient, Fetcher, AuditSettings), CliError> {
         let (pace, at) = (&self.pace, self.at_block.unwrap_or(AtBlock::LastFinalized));
         let contract = network.network.registry;
         let mut chain = connect::chain_settings(&self.node, &self.tls, config, &network.network, contract, at)?;

@@ -53,7 +53,8 @@ impl NotifyOptions {
         if let Some(url) = from_environment("CARDPROOF_WEBHOOK_URL").or_else(|| configured.webhook_url.clone()) {
             let url = url.parse().map_err(|error: FetchSetupError| refused(&error))?;
             let secrets = self.secrets(config)?;
-            sinks.push(Sink::Webhook(Webhook::new(url, secrets, connect::fetcher(fetch, tls, config)?).map_err(|e| refused(&e))?));
+            sinks
+                .push(Sink::Webhook(Webhook::new(url, secrets, connect::fetcher(fetch, tls, config)?).map_err(|e| refused(&e))?));
         }
         let typed = self.notify_command.as_ref().map(|program| vec![program.clone().into_os_string()]);
         let command = typed.unwrap_or_else(|| configured.notify_command.iter().map(Into::into).collect());

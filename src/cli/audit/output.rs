@@ -85,7 +85,11 @@ enum FileReport {
     Prometheus(PathBuf, Box<dyn ReportWriter>),
     /// The daemon's endpoint.
     Metrics(MetricsRun),
-    Other { path: PathBuf, file: NamedTempFile, writer: Box<dyn ReportWriter> },
+    Other {
+        path: PathBuf,
+        file: NamedTempFile,
+        writer: Box<dyn ReportWriter>,
+    },
 }
 
 impl<'a> Output<'a> {
@@ -105,7 +109,17 @@ impl<'a> Output<'a> {
         };
         let files = options.report.iter().map(open).collect::<Result<_, _>>()?;
         let bar = shell.bar(at_most);
-        Ok(Self { shell, bar, header, options: report_options, format, stdout: None, files, tally: Tally::default(), silent: false })
+        Ok(Self {
+            shell,
+            bar,
+            header,
+            options: report_options,
+            format,
+            stdout: None,
+            files,
+            tally: Tally::default(),
+            silent: false,
+        })
     }
 
     /// Feeds the daemon's endpoint, too.

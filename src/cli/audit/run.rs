@@ -144,7 +144,8 @@ impl<'a> Session<'a> {
             None if resume => Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
             Some(left) if !resume => {
                 let (id, done) = (left.run.id, left.done.len());
-                self.shell.note(&format!("run {id} was interrupted after {done} agents and stays so; --resume would go on with it"));
+                self.shell
+                    .note(&format!("run {id} was interrupted after {done} agents and stays so; --resume would go on with it"));
                 Ok(None)
             }
             unfinished => Ok(unfinished),
