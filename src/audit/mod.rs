@@ -10,8 +10,10 @@ pub mod serve;
 pub mod store;
 mod targets;
 mod transition;
+mod unchanged;
 
 pub use outcome::{AuditOutcome, RunInfo, RunScope};
 pub use run::{Audit, AuditSettings, Progress, Running};
 pub use targets::{find_end, IdListError, RegistryEnd, Targets};
 pub use transition::{Transition, TransitionKind};
+pub use unchanged::Unchanged;

@@ -13,7 +13,7 @@ use crate::support::command::{assert_valid, Ran, Tool};
 const CARD: &[u8] = include_bytes!("../vectors/card-testnet-287.json");
 
 /// What raises the limits and shortens the waits for loopback hosts.
-const LOOPBACK: [&str; 8] = ["--allow-http", "--allow-private", "--per-host", "64", "--per-host-rate", "0", "--timeout", "2s"];
+const LOOPBACK: [&str; 8] = ["--allow-http", "--allow-private", "--per-host", "64", "--per-host-rate", "0", "--timeout", "6s"];
 
 async fn audit(tool: &Tool, args: &[&str]) -> Ran {
     tool.run(&[&["audit"], args, &LOOPBACK].concat()).await

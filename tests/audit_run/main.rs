@@ -8,5 +8,6 @@ mod engine;
 mod mock_node;
 mod node;
 mod seams;
+mod shared;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,5 +1,7 @@
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::audit::Unchanged;
 use crate::identity::AccountAddress;
 use crate::registry::{AgentRecord, AgentStatus};
 use crate::verify::VerifySettings;
@@ -15,6 +17,8 @@ pub struct AuditSettings {
     pub status: Option<AgentStatus>,
     /// Leaves out token ids that have no agent: they were not named but come from a range that was probed.
     pub skip_missing: bool,
+    /// Leaves out agents that are known and unchanged.
+    pub unchanged: Option<Arc<Unchanged>>,
     /// Ends after so many agents; those left out do not count.
     pub limit: Option<u64>,
     /// How often a card is fetched again before it is called a mismatch.
@@ -37,6 +41,7 @@ impl AuditSettings {
             owner: None,
             status: None,
             skip_missing: false,
+            unchanged: None,
             limit: None,
             confirm: 0,
             confirm_pause: Duration::from_secs(1),
@@ -55,6 +60,7 @@ impl AuditSettings {
             Some(record) => {
                 self.owner.is_none_or(|owner| account(&owner) == account(&record.owner_account))
                     && self.status.is_none_or(|status| status == record.status)
+                    && self.unchanged.as_ref().is_none_or(|unchanged| !unchanged.holds(record))
             }
         }
     }

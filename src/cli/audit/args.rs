@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use cardproof::audit::notify::Notifier;
+use cardproof::audit::store::{Patience, RecordSettings};
 use cardproof::audit::AuditSettings;
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
@@ -28,38 +30,59 @@ pub(super) struct RunArgs {
     /// Judge at this finalized block of the past instead of the newest
     #[arg(long, value_name = "HASH|HEIGHT", conflicts_with = "resume")]
     pub(super) at_block: Option<AtBlock>,
-    /// Also fetch and hash the cards of agents without a hash on chain
-    #[arg(long)]
-    pub(super) fetch_unanchored: bool,
-    /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) confirm: u32,
     #[command(flatten)]
     pub(super) exit: ExitOptions,
     /// Go on with the newest run that was not finished; the same agents must be selected
-    #[arg(long, conflicts_with_all = ["no_store", "sample"], help_heading = "Memory")]
+    #[arg(long, conflicts_with_all = ["no_store", "sample", "changed"], help_heading = "Memory")]
     pub(super) resume: bool,
-    /// How many runs must agree before a change of the verdict is one
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "no_store", help_heading = "Memory",
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) min_consecutive: u64,
     /// Remember nothing, and tell no changes
-    #[arg(long, conflicts_with = "store", help_heading = "Memory")]
+    #[arg(long, conflicts_with_all = ["store", "notify_command", "notify_stdout", "webhook_secret_file"], help_heading = "Memory")]
     pub(super) no_store: bool,
     /// Forget results older than this after the run [default: never]
     #[arg(long, value_name = "DURATION", conflicts_with = "no_store", help_heading = "Memory",
         value_parser = humantime::parse_duration)]
     pub(super) keep: Option<Duration>,
-    #[command(flatten)]
-    pub(super) store: StoreOptions,
-    #[command(flatten)]
-    pub(super) notify: NotifyOptions,
+    /// Leave out agents that matched last and whose record has not changed since; every record is read, few cards are fetched
+    #[arg(long, conflicts_with = "no_store", help_heading = "Memory")]
+    pub(super) changed: bool,
+    /// With --changed: fetch a card all the same when it was judged longer ago than this
+    #[arg(long, value_name = "DURATION", default_value = "1d", requires = "changed", help_heading = "Memory",
+        value_parser = humantime::parse_duration)]
+    pub(super) max_age: Duration,
+    /// Divide the run among all who join it with cardproof audit worker
+    #[arg(long, help_heading = "Memory",
+        conflicts_with_all = ["no_store", "resume", "changed", "owner", "status", "sample", "at_block", "every", "format", "jsonl", "report"])]
+    pub(super) share: bool,
+    /// With --share: how long another worker may be silent before its part is taken over
+    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "share", help_heading = "Memory",
+        value_parser = humantime::parse_duration)]
+    pub(super) lease: Duration,
     #[command(flatten)]
     pub(super) daemon: DaemonOptions,
     #[command(flatten)]
     pub(super) format: FormatOptions,
     #[command(flatten)]
-    pub(super) pace: PaceOptions,
+    pub(super) work: WorkOptions,
+}
+
+/// How the work is done, by whoever does it.
+#[derive(Debug, Args)]
+pub(super) struct WorkOptions {
+    /// Also fetch and hash the cards of agents without a hash on chain
+    #[arg(long, help_heading = "Verdicts")]
+    fetch_unanchored: bool,
+    /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Verdicts")]
+    confirm: u32,
+    /// How many runs must agree before a change of the verdict is one
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Verdicts", value_parser = clap::value_parser!(u64).range(1..))]
+    min_consecutive: u64,
+    #[command(flatten)]
+    pub(super) store: StoreOptions,
+    #[command(flatten)]
+    pub(super) notify: NotifyOptions,
+    #[command(flatten)]
+    pace: PaceOptions,
     #[command(flatten)]
     pub(super) node: NodeOptions,
     #[command(flatten)]
@@ -83,7 +106,7 @@ pub(super) struct DaemonOptions {
 /// How much is done at once.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Pace")]
-pub(super) struct PaceOptions {
+struct PaceOptions {
     /// How many records are read from the node at once
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = positive)]
     node_concurrency: usize,
@@ -102,14 +125,21 @@ fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| "a number from 1 to 100000 is needed".into())
 }
 
-impl RunArgs {
+impl WorkOptions {
+    /// How verdicts are recorded.
+    pub(super) fn record_settings(&self, notifier: Option<&Notifier>) -> RecordSettings {
+        let patience = Patience { min_consecutive: self.min_consecutive, ..Patience::default() };
+        RecordSettings { patience, sinks: notifier.map(Notifier::names).unwrap_or_default() }
+    }
+
     /// The node, the fetcher and the rules of a run.
     pub(super) fn parts(
         &self,
+        at: AtBlock,
         config: &Config,
         network: &NetworkSettings,
     ) -> Result<(ChainClient, Fetcher, AuditSettings), CliError> {
-        let (pace, at) = (&self.pace, self.at_block.unwrap_or(AtBlock::LastFinalized));
+        let pace = &self.pace;
         let contract = network.network.registry;
         let mut chain = connect::chain_settings(&self.node, &self.tls, config, &network.network, contract, at)?;
         chain.node.max_in_flight = pace.node_concurrency;
@@ -122,7 +152,6 @@ impl RunArgs {
             at,
             fetch_unanchored: self.fetch_unanchored,
         });
-        self.select.apply(&mut settings);
         settings.confirm = self.confirm;
         settings.node_concurrency = pace.node_concurrency;
         settings.host_concurrency = pace.host_concurrency;

@@ -296,11 +296,20 @@ pub(super) fn runs(args: &RunsArgs, shell: &Shell, output: &OutputOptions) -> Re
         let (store, network) = open(&args.store, &args.network, output).await?;
         store.runs(&database::scope(&network)).await.map_err(database::failed)
     })?;
-    if output.json {
-        shell.document(&RunsDocument { schema: "cardproof.audit-runs/1", runs: runs.iter().map(RunDocument::from).collect() });
-        return Ok(Exit::Ok);
+    print_runs(&runs, shell, output.json);
+    if runs.is_empty() && !output.json {
+        shell.note("no run is remembered");
     }
-    for run in &runs {
+    Ok(Exit::Ok)
+}
+
+/// Prints runs as a list or as `cardproof.audit-runs/1`.
+pub(super) fn print_runs(runs: &[RunInfo], shell: &Shell, json: bool) {
+    if json {
+        shell.document(&RunsDocument { schema: "cardproof.audit-runs/1", runs: runs.iter().map(RunDocument::from).collect() });
+        return;
+    }
+    for run in runs {
         let counts = run.summary;
         let ended = if run.finished_at.is_some() { "" } else { "  unfinished" };
         shell.styled(&[
@@ -311,8 +320,4 @@ pub(super) fn runs(args: &RunsArgs, shell: &Shell, output: &OutputOptions) -> Re
             (Style::Yellow, ended),
         ]);
     }
-    if runs.is_empty() {
-        shell.note("no run is remembered");
-    }
-    Ok(Exit::Ok)
 }

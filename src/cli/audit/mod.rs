@@ -10,6 +10,7 @@ mod pump;
 mod run;
 mod select;
 mod stop;
+mod worker;
 
 use clap::Subcommand;
 
@@ -40,6 +41,7 @@ enum Command {
     History(Box<history::HistoryArgs>),
     Diff(Box<history::DiffArgs>),
     Runs(Box<history::RunsArgs>),
+    Worker(Box<worker::WorkerArgs>),
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
@@ -51,5 +53,6 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Some(Command::History(args)) => history::history(args, shell, output),
         Some(Command::Diff(args)) => history::diff(args, shell, output),
         Some(Command::Runs(args)) => history::runs(args, shell, output),
+        Some(Command::Worker(args)) => worker::run(args, shell, output),
     }
 }

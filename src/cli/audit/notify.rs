@@ -22,13 +22,13 @@ use crate::cli::shell::Shell;
 #[command(next_help_heading = "Alerts")]
 pub(super) struct NotifyOptions {
     /// Start this program for each change, with the change as a line of JSON on its standard input
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "no_store")]
+    #[arg(long, value_name = "PROGRAM")]
     notify_command: Option<PathBuf>,
     /// Print each change as a line of JSON on stdout, and no results
-    #[arg(long, conflicts_with_all = ["no_store", "json", "jsonl", "format"])]
+    #[arg(long, conflicts_with = "json")]
     pub(super) notify_stdout: bool,
     /// The file with the secret of the webhook (whsec_…); it can also stand in CARDPROOF_WEBHOOK_SECRET
-    #[arg(long, value_name = "FILE", env = "CARDPROOF_WEBHOOK_SECRET_FILE", conflicts_with = "no_store")]
+    #[arg(long, value_name = "FILE", env = "CARDPROOF_WEBHOOK_SECRET_FILE")]
     webhook_secret_file: Option<PathBuf>,
     /// How long to keep trying to deliver before the command ends; what is left is delivered by the next run
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]

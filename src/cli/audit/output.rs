@@ -23,10 +23,10 @@ use crate::cli::shell::{Bar, Shell, Style};
 #[command(next_help_heading = "Output")]
 pub(super) struct FormatOptions {
     /// Print one JSON document a line, for each agent as it finishes
-    #[arg(long, conflicts_with_all = ["json", "format"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "notify_stdout"])]
     jsonl: bool,
     /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus, markdown or html [default: a table]
-    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "notify_stdout"])]
     format: Option<Format>,
     /// Also write a report into a file, for example html=audit.html or prometheus=audit.prom (repeatable)
     #[arg(long, value_name = "FORMAT=FILE")]

@@ -1,25 +1,26 @@
 //! `cardproof audit`: one run.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::{Patience, RecordSettings, Store, Unfinished};
-use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope};
-use cardproof::chain::ChainClient;
+use cardproof::audit::store::{Store, Unfinished};
+use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
+use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
 use cardproof::identity::TokenId;
 use cardproof::registry::Timestamp;
 use cardproof::report::{HistoryPoint, RunEnd, RunHeader, RunPoint};
-use cardproof::verify::Summary;
+use cardproof::verify::{Class, Summary};
 
 use super::args::RunArgs;
 use super::output::Output;
 use super::pump::{Memory, Pump};
 use super::select::{self, Selection};
 use super::stop::Stop;
-use super::{database, notify};
+use super::{database, history, notify, worker};
 use crate::cli::config::{parse_keep, Config};
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
@@ -60,10 +61,10 @@ impl<'a> Session<'a> {
     /// Reads the configuration and opens the memory.
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
-        let network = NetworkSettings::resolve(&args.node.network, &config)?;
-        let store = if args.no_store { None } else { Some(args.store.open(&config).await?) };
+        let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
+        let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
-            Some(store) => args.notify.notifier(&config, &args.fetch, &args.tls, store, shell)?,
+            Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
             None => None,
         };
         let scope = database::scope(&network);
@@ -91,10 +92,13 @@ impl<'a> Session<'a> {
             state.run_failed();
         }
         let (audit, plan) = prepared?;
-        let ended = self.execute(&audit, plan, stop, metrics).await;
+        let ended = match &self.store {
+            Some(store) if self.args.share => self.share(store, &audit, plan, stop).await,
+            _ => self.execute(&audit, plan, stop, metrics).await,
+        };
         audit.reader().take_warnings().iter().for_each(|warning| self.shell.detail(warning));
         if let Some(notifier) = &self.notifier {
-            notify::deliver(notifier, self.args.notify.notify_patience, self.shell).await?;
+            notify::deliver(notifier, self.args.work.notify.notify_patience, self.shell).await?;
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
@@ -106,7 +110,12 @@ impl<'a> Session<'a> {
     /// Pins the block and finds out which agents are meant.
     async fn prepare(&self, resume: bool) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
         let interrupted = self.unfinished(resume).await?;
-        let (reader, fetcher, settings) = self.args.parts(&self.config, &self.network)?;
+        let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
+        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
+        self.args.select.apply(&mut settings);
+        if let (Some(store), true) = (&self.store, self.args.changed) {
+            settings.unchanged = Some(Arc::new(unchanged(store, &self.scope, self.args.max_age).await?));
+        }
         let audit = match interrupted.as_ref().and_then(|interrupted| interrupted.run.block) {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,
             None => Audit::begin(reader, fetcher, settings).await,
@@ -152,6 +161,20 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Divides the run among all who join it, and is one of them.
+    async fn share(&self, store: &Store, audit: &Audit<ChainClient, Fetcher>, plan: Plan, stop: Stop) -> Result<Exit, CliError> {
+        let Plan { selection, run, .. } = plan;
+        store.share_run(&run, &selection.token_ids(), worker::PART).await.map_err(database::failed)?;
+        let settings = self.args.work.record_settings(self.notifier.as_ref());
+        let Some(finished) = worker::work(store, audit, &run, (&settings, self.args.lease), stop, self.shell).await? else {
+            return Ok(Exit::Interrupted);
+        };
+        let mut tally = self.args.exit.tally()?;
+        tally.add_counts(&finished.summary);
+        history::print_runs(&[finished], self.shell, self.json);
+        Ok(tally.exit())
+    }
+
     /// Runs it to its end, or until it is told to stop.
     async fn execute(
         &self,
@@ -178,12 +201,10 @@ impl<'a> Session<'a> {
         let metrics = metrics.map(|state| state.begin(&header));
         let mut out = Output::begin(&args.format, self.json, header, earlier_runs, at_most, self.shell)?;
         out.also(metrics);
-        if args.notify.notify_stdout {
+        if args.work.notify.notify_stdout {
             out.silence();
         }
-        let patience = Patience { min_consecutive: args.min_consecutive, ..Patience::default() };
-        let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
-        let settings = RecordSettings { patience, sinks };
+        let settings = args.work.record_settings(self.notifier.as_ref());
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
         let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
         let mut interrupted = false;
@@ -211,7 +232,9 @@ impl<'a> Session<'a> {
         if let (Some(store), true) = (store, complete) {
             store.finish_run(&run).await.map_err(database::failed)?;
         }
-        if complete && count + earlier == 0 {
+        if complete && args.changed && count == 0 {
+            self.shell.note("no agent has changed, and none is due by its age");
+        } else if complete && count + earlier == 0 {
             return Err(select::empty(&selection.sentence));
         }
         out.finish(&RunEnd { finished_at: now(), complete, earlier_success })?;
@@ -226,6 +249,19 @@ impl<'a> Session<'a> {
         }
         Ok(tally.exit())
     }
+}
+
+/// The agents that matched last and are not due by their age.
+async fn unchanged(store: &Store, scope: &RunScope, max_age: Duration) -> Result<Unchanged, CliError> {
+    let due = now().0.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
+    let mut unchanged = Unchanged::default();
+    for agent in store.agents(scope).await.map_err(database::failed)? {
+        if let (Class::Match, Some(owner), Some(status), true) = (agent.class, agent.owner, agent.status, agent.last_seen.0 > due)
+        {
+            unchanged.insert(agent.token_id, agent.agent_uri.as_deref(), agent.anchored_sha256, owner, status);
+        }
+    }
+    Ok(unchanged)
 }
 
 async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, CliError> {

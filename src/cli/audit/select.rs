@@ -72,6 +72,11 @@ impl Selection {
         self.sample.unwrap_or(u64::MAX).min(self.targets.count())
     }
 
+    /// Their token ids, to be divided.
+    pub(super) fn token_ids(&self) -> Vec<TokenId> {
+        self.targets.iter().collect()
+    }
+
     /// The agents, those in `done` left out.
     pub(super) fn iter(&self, done: std::collections::HashSet<TokenId>) -> Box<dyn Iterator<Item = TokenId> + Send> {
         match self.sample {

@@ -1,0 +1,143 @@
+//! `cardproof audit worker`, and what everybody does who works on a shared run.
+
+use std::time::Duration;
+
+use cardproof::audit::store::{Lease, RecordSettings, Store};
+use cardproof::audit::{Audit, RunInfo};
+use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::fetch::Fetcher;
+
+use super::args::WorkOptions;
+use super::pump::{Memory, Pump};
+use super::stop::Stop;
+use super::{database, history, notify};
+use crate::cli::config::Config;
+use crate::cli::connect;
+use crate::cli::exit::{CliError, Exit};
+use crate::cli::options::OutputOptions;
+use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::Shell;
+
+/// How many agents one worker takes at a time.
+pub(super) const PART: usize = 200;
+/// How long to wait before looking again for a part whose worker may be gone.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Join the run that another process shares (cardproof audit --share)
+///
+/// Takes parts of the run until all are done, those of workers that are gone as well. All need the same database, which for several
+/// machines is PostgreSQL.
+#[derive(Debug, clap::Args)]
+pub(super) struct WorkerArgs {
+    /// How long another worker may be silent before its part is taken over
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
+    lease: Duration,
+    #[command(flatten)]
+    work: WorkOptions,
+}
+
+pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let work_options = &args.work;
+    let config = Config::load(output.config.as_deref())?;
+    let network = NetworkSettings::resolve(&work_options.node.network, &config)?;
+    crate::cli::block_on(async {
+        let stop = Stop::on_signals()?;
+        let store = work_options.store.open(&config).await?;
+        let scope = database::scope(&network);
+        let unfinished = store.resume_run(&scope).await.map_err(database::failed)?;
+        let run = match unfinished {
+            Some(unfinished) if store.shares(&unfinished.run).await.map_err(database::failed)?.parts > 0 => unfinished.run,
+            _ => {
+                return Err(CliError::refused("nothing_to_share", "there is no shared run that is not finished")
+                    .hint("begin one with cardproof audit --all --share"));
+            }
+        };
+        let notifier = work_options.notify.notifier(&config, &work_options.fetch, &work_options.tls, &store, shell)?;
+        let (reader, fetcher, settings) = work_options.parts(AtBlock::LastFinalized, &config, &network)?;
+        let audit = match run.block {
+            Some(block) => Audit::resume(reader, fetcher, settings, block).await,
+            None => Audit::begin(reader, fetcher, settings).await,
+        };
+        let audit = audit.map_err(connect::refused)?;
+        let settings = work_options.record_settings(notifier.as_ref());
+        let finished = work(&store, &audit, &run, (&settings, args.lease), stop, shell).await?;
+        if let Some(notifier) = &notifier {
+            notify::deliver(notifier, work_options.notify.notify_patience, shell).await?;
+        }
+        store.close().await;
+        let Some(finished) = finished else { return Ok(Exit::Interrupted) };
+        history::print_runs(&[finished], shell, output.json);
+        Ok(Exit::Ok)
+    })
+}
+
+/// Works on a shared run until it is done; `None` when told to stop before.
+pub(super) async fn work(
+    store: &Store,
+    audit: &Audit<ChainClient, Fetcher>,
+    run: &RunInfo,
+    (settings, length): (&RecordSettings, Duration),
+    mut stop: Stop,
+    shell: &Shell,
+) -> Result<Option<RunInfo>, CliError> {
+    let worker = format!("{}-{:016x}", std::process::id(), fastrand::u64(..));
+    let mut mine = 0_usize;
+    while !stop.is_told() {
+        match store.take_lease(run, &worker, length).await.map_err(database::failed)? {
+            Some(lease) => {
+                let memory = Memory { store: store.clone(), run: run.clone(), settings: settings.clone() };
+                mine += part(store, audit, (lease, length), memory, &mut stop).await?;
+            }
+            None if store.shares(run).await.map_err(database::failed)?.is_done() => {
+                shell.note(&format!("this worker judged {mine} agents"));
+                return store.finish_run(run).await.map(Some).map_err(database::failed);
+            }
+            None => tokio::select! {
+                () = stop.told() => {}
+                () = tokio::time::sleep(PAUSE) => {}
+            },
+        }
+    }
+    shell.warning(&format!("interrupted: this worker judged {mine} agents, the others go on"));
+    Ok(None)
+}
+
+/// Judges one part and says how many agents of it were recorded. It ends early when another worker has taken the part over.
+async fn part(
+    store: &Store,
+    audit: &Audit<ChainClient, Fetcher>,
+    (lease, length): (Lease, Duration),
+    memory: Memory,
+    stop: &mut Stop,
+) -> Result<usize, CliError> {
+    let mut pump = Pump::start(audit.start(lease.token_ids.clone().into_iter()), Some(memory));
+    let mut still_here = tokio::time::interval((length / 3).max(Duration::from_millis(10)));
+    let (mut recorded, mut whole) = (0, true);
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.told(), if whole => {
+                whole = false;
+                pump.stop();
+            }
+            _ = still_here.tick(), if whole => {
+                if !store.extend_lease(&lease, length).await.map_err(database::failed)? {
+                    whole = false;
+                    pump.stop();
+                }
+            }
+            outcome = pump.outcomes.recv() => match outcome {
+                Some(outcome) => {
+                    outcome.map_err(database::failed)?;
+                    recorded += 1;
+                }
+                None => break,
+            },
+        }
+    }
+    pump.ended().await.map_err(connect::refused)?;
+    if whole {
+        store.finish_lease(&lease).await.map_err(database::failed)?;
+    }
+    Ok(recorded)
+}

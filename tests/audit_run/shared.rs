@@ -1,0 +1,104 @@
+//! Several workers on one run, and runs over what has changed alone.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use cardproof::devnet::Devnet;
+use cardproof::digest::Sha256Digest;
+use cardproof::registry::parameter::{Parameter, SetAgentUri};
+use serde_json::Value;
+
+use crate::support::card_host::{Act, Answer, CardHost};
+use crate::support::command::{assert_valid, Tool};
+
+const CARD: &[u8] = b"a card";
+const LOOPBACK: [&str; 6] = ["--allow-http", "--allow-private", "--per-host", "4", "--per-host-rate", "0"];
+
+async fn slow_host() -> CardHost {
+    CardHost::http(|_| Answer(std::iter::once(Act::Pause(Duration::from_millis(10))).chain(Answer::ok(CARD).0).collect())).await
+}
+
+async fn preload(net: &Devnet, host: &CardHost, count: usize) {
+    let base = host.url("/");
+    net.preload_agents(1, count, move |number| (format!("{base}{number}"), Some(Sha256Digest::of(CARD).0))).await.unwrap();
+}
+
+/// How often each path was asked for.
+fn asked(host: &CardHost) -> HashMap<String, usize> {
+    let mut asked = HashMap::new();
+    host.requests().into_iter().for_each(|request| *asked.entry(request.path).or_default() += 1);
+    asked
+}
+
+fn judged(stderr: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().find_map(|line| line.strip_prefix("this worker judged ")).unwrap_or_else(|| panic!("{text}"));
+    line.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_workers_split_a_run_and_check_no_agent_twice() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 1000).await;
+    let tool = Tool::on(&net);
+    let lonely = tool.run(&["audit", "worker"]).await;
+    assert!(lonely.code == 2 && lonely.stderr.contains("no shared run"), "{}", lonely.stderr);
+    let first = tool.command(&[&["audit", "--all", "--share", "--json"][..], &LOOPBACK].concat()).spawn().unwrap();
+    while host.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let second = tool.run(&[&["audit", "worker", "--json"][..], &LOOPBACK].concat()).await;
+    let first = first.wait_with_output().await.unwrap();
+    assert_eq!((first.status.code(), second.code), (Some(0), 0), "{}", second.stderr);
+    let run: Value = serde_json::from_slice(&first.stdout).unwrap();
+    assert_valid("audit-runs", &run);
+    assert_eq!(run["runs"][0]["summary"]["match"], 1000);
+    let (one, other) = (judged(&first.stderr), judged(second.stderr.as_bytes()));
+    assert!(one > 0 && other > 0 && one + other == 1000, "{one} and {other}");
+    let asked = asked(&host);
+    assert!(asked.len() == 1000 && asked.values().all(|times| *times == 1), "an agent was checked twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_share_of_a_killed_worker_is_finished_by_another() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 600).await;
+    let tool = Tool::on(&net);
+    let mut killed = tool.command(&[&["audit", "--all", "--share", "--lease", "1s"][..], &LOOPBACK].concat()).spawn().unwrap();
+    while host.requests().len() < 50 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    killed.start_kill().unwrap();
+    killed.wait().await.unwrap();
+    let other = tool.run(&[&["audit", "worker", "--lease", "1s", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!(other.code, 0, "{}", other.stderr);
+    let summary = other.json()["runs"][0]["summary"].clone();
+    assert_eq!((&summary["agents"], &summary["match"]), (&Value::from(600), &Value::from(600)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_has_changed_or_is_due_is_fetched() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 10).await;
+    let agent = net.register_agent(0, Some(&host.url("/mine")), Some(Sha256Digest::of(CARD).0)).await.unwrap();
+    let broken = net.register_agent(0, Some(&host.url("/broken")), Some([1; 32])).await.unwrap();
+    let tool = Tool::on(&net);
+    let audit = |more: &'static [&'static str]| {
+        let args = [&["audit", "--all", "--json"][..], more, &LOOPBACK].concat();
+        let tool = &tool;
+        async move {
+            let ran = tool.run(&args).await;
+            let results = ran.json()["results"].as_array().unwrap().clone();
+            let mut ids: Vec<String> = results.iter().map(|result| result["token_id"].as_str().unwrap().to_owned()).collect();
+            ids.sort();
+            (ran.code, ids)
+        }
+    };
+    assert_eq!(audit(&[]).await.1.len(), 12);
+    assert_eq!(audit(&["--changed"]).await, (1, vec![broken.to_string()]), "what did not match is looked at each time");
+    let change =
+        SetAgentUri { token_id: agent, agent_uri: Some(host.url("/elsewhere")), metadata_hash: Some(Sha256Digest::of(CARD)) };
+    net.update(0, net.registry(), "setAgentURI", &change.to_bytes().unwrap()).await.unwrap();
+    assert_eq!(audit(&["--changed"]).await, (1, vec![agent.to_string(), broken.to_string()]));
+    assert_eq!(audit(&["--changed", "--max-age", "0s"]).await.1.len(), 12, "what is due is fetched all the same");
+}
