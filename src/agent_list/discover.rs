@@ -1,14 +1,14 @@
 //! Finding the card of a running agent at the places where agents publish theirs.
 
 use bytes::Bytes;
-use serde_json::{json, Map, Value};
+use serde::Serialize;
 use url::Url;
 
 use crate::card::convert::{read_bytes, Reading};
 use crate::digest::Sha256Digest;
 use crate::fetch::{Body, CardFetcher, FetchFailure, Origin};
 
-use super::{Entry, ListError, OnChain};
+use super::{Entry, ListError, OnChain, Transport};
 
 /// Where agents publish their card, newest convention first (card facts).
 pub const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
@@ -138,37 +138,54 @@ pub fn entry_of_card(reading: &Reading, card_url: &str, site: &str) -> Result<En
     }
     let mut entry = Entry::new(&profile.name, url)?;
     if !profile.description.is_empty() {
-        entry.set("description", &Value::from(profile.description.as_str()))?;
+        entry.set("description", &profile.description)?;
     }
     if let Some(version) = &profile.version {
-        entry.set("version", &Value::from(version.as_str()))?;
+        entry.set("version", version)?;
     }
-    let skills: Vec<Value> = profile
+    let skills: Vec<SkillOfEntry<'_>> = profile
         .skills
         .iter()
-        .map(|skill| json!({ "id": skill.id, "name": skill.name, "description": skill.description }))
+        .map(|skill| SkillOfEntry { id: &skill.id, name: &skill.name, description: &skill.description })
         .collect();
     if !skills.is_empty() {
-        entry.set("skills", &Value::from(skills))?;
+        entry.set("skills", &skills)?;
     }
     let said = &profile.capabilities;
-    let capabilities: Map<String, Value> = [("streaming", said.streaming), ("pushNotifications", said.push_notifications)]
-        .into_iter()
-        .filter_map(|(name, flag)| Some((name.to_owned(), flag?.into())))
-        .collect();
-    if !capabilities.is_empty() {
-        entry.set("capabilities", &Value::from(capabilities))?;
+    if said.streaming.is_some() || said.push_notifications.is_some() {
+        let capabilities = CapabilitiesOfEntry { streaming: said.streaming, push_notifications: said.push_notifications };
+        entry.set("capabilities", &capabilities)?;
     }
-    entry.set("transport", &Value::Null)?;
+    entry.set("transport", &None::<Transport>)?;
     if let Some(token) = reading.identity.as_ref().and_then(|identity| identity.caip19()) {
         entry.set_on_chain(&OnChain { token, card_url: Some(card_url.to_owned()) })?;
     }
     Ok(entry)
 }
 
+/// A skill as the list knows it.
+#[derive(Serialize)]
+struct SkillOfEntry<'a> {
+    id: &'a str,
+    name: &'a str,
+    description: &'a str,
+}
+
+/// Capabilities as the list knows them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CapabilitiesOfEntry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streaming: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    push_notifications: Option<bool>,
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+
+    use serde_json::json;
 
     use crate::fetch::{FailureKind, FetchTrace, Fetched};
 

@@ -1,4 +1,5 @@
-use serde_json::{json, Value};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::card::edit;
 use crate::identity::{AgentName, Badge, Caip19, Network};
@@ -77,6 +78,11 @@ impl Entry {
         &self.json
     }
 
+    /// Its JSON text laid out for people, two spaces a level.
+    pub fn pretty(&self) -> String {
+        crate::card::Layout::default().write(&self.json, "")
+    }
+
     /// Its JSON value.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.json).unwrap_or_default()
@@ -99,10 +105,10 @@ impl Entry {
     ///
     /// # Errors
     /// [`ListError::Invalid`] when the field stands twice, or the entry would no longer be one.
-    pub fn set(&mut self, field: &str, value: &Value) -> Result<(), ListError> {
+    pub fn set(&mut self, field: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ListError> {
         let pointer = format!("/{}", field.replace('~', "~0").replace('/', "~1"));
-        let changed = edit::set(self.json.as_bytes(), &pointer, &value.to_string())
-            .map_err(|error| ListError::Invalid(error.to_string()))?;
+        let value = serde_json::to_string(value).map_err(|error| ListError::Invalid(error.to_string()))?;
+        let changed = edit::set(self.json.as_bytes(), &pointer, &value).map_err(|error| ListError::Invalid(error.to_string()))?;
         let json = String::from_utf8(changed).map_err(|_| ListError::Invalid("it is not UTF-8".into()))?;
         *self = Self::parse(&json)?;
         Ok(())
@@ -134,16 +140,16 @@ impl Entry {
     /// See [`Entry::set`].
     pub fn set_on_chain(&mut self, on_chain: &OnChain) -> Result<(), ListError> {
         let token = on_chain.token;
-        let network = ["mainnet", "testnet"].into_iter().filter_map(Network::built_in).find(|row| row.caip2() == token.chain);
-        let mut fields = json!({
-            "badge": token.badge.to_string(),
-            "caip19": token.to_string(),
-            "network": network.map(|network| network.name.into_owned()),
-        });
-        if let (Some(url), Some(object)) = (&on_chain.card_url, fields.as_object_mut()) {
-            object.insert("card_url".into(), url.as_str().into());
-        }
-        self.set(Self::ON_CHAIN, &fields)
+        let network = Network::built_in_names().filter_map(Network::built_in).find(|row| row.caip2() == token.chain);
+        self.set(
+            Self::ON_CHAIN,
+            &Remembered {
+                network: network.map(|network| network.name.into_owned()),
+                badge: token.badge.to_string(),
+                caip19: token.to_string(),
+                card_url: on_chain.card_url.as_deref(),
+            },
+        )
     }
 
     /// The same agent under another name.
@@ -151,7 +157,7 @@ impl Entry {
     /// # Errors
     /// See [`Entry::set`].
     pub fn renamed(mut self, name: &str) -> Result<Self, ListError> {
-        self.set("name", &Value::from(name))?;
+        self.set("name", name)?;
         Ok(self)
     }
 
@@ -166,9 +172,19 @@ impl Entry {
     }
 }
 
-/// Reads how a user names a token, for [`Entry::set_on_chain`]: CAIP-19, or a badge or token id of `network`'s registry.
+/// What stands under [`Entry::ON_CHAIN`].
+#[derive(Serialize)]
+struct Remembered<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<String>,
+    badge: String,
+    caip19: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_url: Option<&'a str>,
+}
+
 impl OnChain {
-    /// The token that a name means on a network.
+    /// The token that a name means on a network; a token id is one of the network's registry.
     pub fn of_name(name: &AgentName, network: &Network) -> Self {
         let token = match name {
             AgentName::Caip19(token) => *token,
@@ -183,6 +199,8 @@ impl OnChain {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -16,7 +16,7 @@ pub use conflict::{Imported, OnConflict};
 pub use discover::{discover, entry_of_card, Attempt, Discovery, FoundCard, WELL_KNOWN};
 pub use entry::{Entry, OnChain};
 pub use list::AgentList;
-pub use store::ListFile;
+pub use store::{replace_file, ListFile};
 pub use targets::{targets, Target, Targets};
 pub use transport::{Transport, TransportKind};
 

@@ -12,6 +12,69 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the name of a new file starts with, behind the name of the list, until it takes the list's place.
 const NEW: &str = ".new-";
 
+/// Writes a file in one step: whoever reads it finds the old bytes or the new ones. Its mode stays, and a symbolic link to it.
+///
+/// # Errors
+/// When the folder cannot be written, or the disk is full; the file is as it was then.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = follow_links(path)?;
+    let mode = match fs::metadata(&path) {
+        // A pipe or a device is written to; taking its place would remove it.
+        Ok(found) if !found.is_file() => return fs::write(&path, bytes),
+        Ok(found) => Some(found.permissions()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    new_file(&path, ".", bytes, mode)?.persist(&path).map_err(|error| error.error)?;
+    sync_folder(&path)
+}
+
+/// The file that a path leads to, which need not exist.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_owned();
+    for _ in 0..40 {
+        match fs::symlink_metadata(&target) {
+            Ok(found) if found.file_type().is_symlink() => {
+                let link = fs::read_link(&target)?;
+                target = target.parent().unwrap_or(Path::new("")).join(link);
+            }
+            _ => return Ok(target),
+        }
+    }
+    Err(io::Error::other("its symbolic links form a circle"))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Without this a new name may be lost with the machine's power, though never half written.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder(path))?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// A new file beside `path`, with everything in it on the disk.
+fn new_file(path: &Path, prefix: &str, bytes: &[u8], mode: Option<fs::Permissions>) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What a new file gets elsewhere: everything that the user's mask leaves.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder(path))?;
+    file.write_all(bytes)?;
+    if let Some(mode) = mode {
+        file.as_file().set_permissions(mode)?;
+    }
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
 /// The file of an agent list.
 ///
 /// A change is made under a lock on a sibling (`.<name>.lock`), on the list as it is then, and written to a new file that takes
@@ -30,18 +93,8 @@ impl ListFile {
     /// # Errors
     /// [`ListError::Read`] when links form a circle or cannot be read.
     pub fn at(path: &Path) -> Result<Self, ListError> {
-        let failed = |source| ListError::Read { path: path.to_owned(), source };
-        let mut target = path.to_owned();
-        for _ in 0..40 {
-            match fs::symlink_metadata(&target) {
-                Ok(found) if found.file_type().is_symlink() => {
-                    let link = fs::read_link(&target).map_err(failed)?;
-                    target = target.parent().unwrap_or(Path::new("")).join(link);
-                }
-                _ => return Ok(Self { path: target }),
-            }
-        }
-        Err(failed(io::Error::other("its symbolic links form a circle")))
+        let followed = follow_links(path).map_err(|source| ListError::Read { path: path.to_owned(), source })?;
+        Ok(Self { path: followed })
     }
 
     /// Where the list really is, links followed.
@@ -73,9 +126,11 @@ impl ListFile {
 
     /// Makes an empty list, unless a program that knows no lock was faster. Only under the lock.
     fn create(&self) -> Result<(), ListError> {
-        let made = self.new_file(AgentList::EMPTY.as_bytes(), None).and_then(|file| match file.persist_noclobber(&self.path) {
-            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
-            _ => Ok(()),
+        let made = new_file(&self.path, &self.sibling(NEW), AgentList::EMPTY.as_bytes(), None).and_then(|file| {
+            match file.persist_noclobber(&self.path) {
+                Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+                _ => Ok(()),
+            }
         });
         made.map_err(|source| self.write_error(source))
     }
@@ -105,10 +160,6 @@ impl ListFile {
         ListError::Write { path: self.path.clone(), source }
     }
 
-    fn folder(&self) -> &Path {
-        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-    }
-
     /// `.<name><suffix>` beside the list.
     fn sibling(&self, suffix: &str) -> String {
         let name = self.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -117,7 +168,7 @@ impl ListFile {
 
     /// Waits for the lock. It ends with the file handle, so a killed writer holds nothing up.
     fn lock(&self) -> Result<File, ListError> {
-        let path = self.folder().join(self.sibling(".lock"));
+        let path = folder(&self.path).join(self.sibling(".lock"));
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let file = file.map_err(|source| self.write_error(source))?;
         let start = Instant::now();
@@ -137,38 +188,14 @@ impl ListFile {
     fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         self.remove_leftovers();
         let mode = fs::metadata(&self.path)?.permissions();
-        self.new_file(bytes, Some(mode))?.persist(&self.path).map_err(|error| error.error)?;
-        // Without this the new name may be lost with the machine's power, though never half written.
-        if cfg!(unix) {
-            File::open(self.folder())?.sync_all()?;
-        }
-        Ok(())
-    }
-
-    /// A new file beside the list, with everything in it on the disk.
-    fn new_file(&self, bytes: &[u8], mode: Option<fs::Permissions>) -> io::Result<tempfile::NamedTempFile> {
-        let prefix = self.sibling(NEW);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // What a new file gets elsewhere: everything that the user's mask leaves.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(self.folder())?;
-        file.write_all(bytes)?;
-        if let Some(mode) = mode {
-            file.as_file().set_permissions(mode)?;
-        }
-        file.as_file().sync_all()?;
-        Ok(file)
+        new_file(&self.path, &self.sibling(NEW), bytes, Some(mode))?.persist(&self.path).map_err(|error| error.error)?;
+        sync_folder(&self.path)
     }
 
     /// Removes what writers left that were killed. Under the lock there is no other writer whose file it could be.
     fn remove_leftovers(&self) {
         let prefix = self.sibling(NEW);
-        let Ok(siblings) = fs::read_dir(self.folder()) else { return };
+        let Ok(siblings) = fs::read_dir(folder(&self.path)) else { return };
         for sibling in siblings.flatten().filter(|sibling| sibling.file_name().to_string_lossy().starts_with(&prefix)) {
             // One that cannot be removed costs nothing but its space.
             let _ = fs::remove_file(sibling.path());

@@ -2,14 +2,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::{json, Value};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::ListError;
 
 /// How an agent is reached when not over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Transport {
     /// Which way.
+    #[serde(rename = "type")]
     pub kind: TransportKind,
     /// Its settings; every value is a text, numbers too.
     pub config: BTreeMap<String, String>,
@@ -40,6 +42,12 @@ impl TransportKind {
 impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for TransportKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
@@ -104,15 +112,12 @@ impl Transport {
         };
         Self::new(kind.parse()?, config).map(Some)
     }
-
-    /// The value as an entry holds it.
-    pub fn to_value(&self) -> Value {
-        json!({ "type": self.kind.as_str(), "config": self.config })
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -120,7 +125,7 @@ mod tests {
         let read = |value: Value| Transport::from_value(&value);
         assert_eq!(read(Value::Null).unwrap(), None);
         let ssh = json!({ "type": "ssh", "config": { "host": "server", "port": "22", "forward_port": "8003" } });
-        assert_eq!(read(ssh.clone()).unwrap().unwrap().to_value(), ssh);
+        assert_eq!(serde_json::to_value(read(ssh.clone()).unwrap()).unwrap(), ssh);
         assert_eq!(read(json!({ "type": "stdio" })).unwrap().unwrap().kind, TransportKind::Stdio);
         for wrong in [
             json!("ssh"),

@@ -250,7 +250,7 @@ mod tests {
                 "name|Research Pro (research-pro)",
                 "does|Researches.",
                 "version|1.0.0",
-                "reach|ws-agent://research-pro (JSONRPC 0.3.0)",
+                "reach|ws-agent://research-pro (ws-agent 0.3.0)",
                 "skill|Research (r)",
                 "|price: 0.05 USD for a task",
                 "on chain|claims token 484 of the registry <10082,0> on mainnet",

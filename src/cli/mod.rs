@@ -1,5 +1,6 @@
 //! The command line: one file per command. [`shell`] is the only place that prints.
 
+mod agents;
 mod anchor;
 mod card;
 mod completions;
@@ -47,8 +48,9 @@ enum Command {
     Verify(verify::Args),
     Show(show::Args),
     Hash(hash::Args),
-    Card(card::Args),
+    Card(Box<card::Args>),
     Token(token::Args),
+    Agents(agents::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Anchor(Box<anchor::Args>),
@@ -85,6 +87,7 @@ fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<E
         Command::Register(args) => register::run(&args, shell, output),
         Command::Tx(args) => tx::run(&args, shell, output),
         Command::Token(args) => token::run(&args, shell, output),
+        Command::Agents(args) => agents::run(&args, shell, output),
         Command::Demo(args) => demo::run(&args, shell, output),
         Command::Doctor(args) => doctor::run(&args, shell, output),
         Command::Devnet(args) => devnet::run(&args, shell, output),

@@ -98,6 +98,16 @@ impl Shell {
         write_out(text);
     }
 
+    /// Writes bytes that a stranger may have written to stdout: as they are into a pipe or a file, escaped on a terminal.
+    pub(crate) fn bytes(&self, bytes: &[u8]) {
+        if io::stdout().is_terminal() {
+            let text = String::from_utf8_lossy(bytes);
+            text.split_inclusive('\n').for_each(|line| self.line(line.trim_end_matches(['\r', '\n'])));
+        } else {
+            write_out(bytes);
+        }
+    }
+
     /// Writes one JSON document to stdout, indented.
     pub(crate) fn document(&self, document: &impl Serialize) {
         write_document(serde_json::to_string_pretty(document));
@@ -146,6 +156,12 @@ impl Shell {
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).ok().filter(|read| *read > 0)?;
         Some(answer)
+    }
+
+    /// Asks for what a command cannot do without; the answer is without the space around it.
+    pub(crate) fn answer(&self, question: &str) -> Result<String, CliError> {
+        let answer = self.ask(&format!("{question} ")).map(|answer| answer.trim().to_owned());
+        answer.ok_or_else(|| CliError::usage("the questions were not answered, so nothing was done"))
     }
 
     /// Asks the controlling terminal for a secret, which is not shown; `None` where there is none.

@@ -10,7 +10,7 @@ use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{AgentName, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
 use cardproof::report::{self, ReportDocument, VerifyDocument};
-use cardproof::verify::{Class, Verdict, Verifier, VerifySettings};
+use cardproof::verify::{Class, LintCheck, Verdict, Verifier, VerifySettings};
 use clap::ValueEnum;
 use futures_util::stream::{self, StreamExt};
 
@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Also fetch and hash the cards of agents without a hash on chain
     #[arg(long)]
     fetch_unanchored: bool,
+    /// Also check what the cards say (see cardproof card lint); this never changes a verdict
+    #[arg(long, conflicts_with = "expect_hash")]
+    check_card: bool,
     /// Count a revoked agent as a mismatch for the exit code
     #[arg(long)]
     require_active: bool,
@@ -182,7 +185,10 @@ async fn verify_all(
             at,
             fetch_unanchored: args.fetch_unanchored,
         };
-        let verifier = Verifier::new(&reader, Arc::clone(&fetcher), settings);
+        let mut verifier = Verifier::new(&reader, Arc::clone(&fetcher), settings);
+        if args.check_card {
+            verifier = verifier.with_check(LintCheck { cis8: network.network.cis8 });
+        }
         let run = verifier.begin().await.map_err(connect::refused)?;
         let here = targets.iter().enumerate().filter(|(_, (of, _))| *of == contract);
         let mut verdicts = stream::iter(here.map(|(place, (_, agent))| {

@@ -11,12 +11,15 @@ use concordium_rust_sdk::types::RejectReason;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::engine::{update_all, Effect, Rates};
+use super::engine::{update_all, Effect};
 use super::history::Block;
 use super::node::{Node, SubmitError};
 use super::store::DataFolder;
 use super::{admission, server, Builder, DevnetError, TestAccount};
+use crate::digest::Sha256Digest;
 use crate::identity::{ContractAddress, GenesisHash, Network, TokenId};
+use crate::registry::parameter::{Parameter, Register};
+use crate::registry::RegistryEvent;
 
 /// How long a transaction that is made here may wait, in seconds.
 const PATIENCE: u64 = 600;
@@ -31,6 +34,8 @@ pub struct Devnet {
     folder: Option<DataFolder>,
     server: JoinHandle<()>,
     clock: JoinHandle<()>,
+    /// Held from choosing a sequence number until the transaction is received.
+    sending: tokio::sync::Mutex<()>,
 }
 
 /// A block of the local chain.
@@ -88,7 +93,15 @@ impl Devnet {
         let server = server::serve(&node, listener)?;
         let clock = tokio::spawn(node.clone().keep_time());
         let host = if address.ip().is_unspecified() { "127.0.0.1".into() } else { host(address) };
-        Ok(Self { node, address, url: format!("http://{host}:{}", address.port()), folder, server, clock })
+        Ok(Self {
+            node,
+            address,
+            url: format!("http://{host}:{}", address.port()),
+            folder,
+            server,
+            clock,
+            sending: tokio::sync::Mutex::new(()),
+        })
     }
 
     /// The URL of the node's gRPC API v2, such as `http://127.0.0.1:20000`.
@@ -204,15 +217,17 @@ impl Devnet {
         let refused = |why: &str| DevnetError::Refused(why.into());
         let account = self.account(account).ok_or_else(|| refused("there is no such test account"))?;
         let payload = self.call(contract, entry_point, parameter)?;
-        let (nonce, _) = self.node.next_nonce(account.address);
         let expiry = TransactionTime::from_seconds(admission::now() / 1000 + PATIENCE);
         let energy = Energy::from(EXECUTION_ENERGY);
-        let transaction = send::update_contract(&account.keys, account.address, Nonce { nonce }, expiry, payload, energy);
+        let turn = self.sending.lock().await;
+        let nonce = Nonce { nonce: self.node.next_nonce(account.address).0 };
+        let transaction = send::update_contract(&account.keys, account.address, nonce, expiry, payload, energy);
         let hash = match self.node.submit(transaction).await {
             Ok(hash) => hash,
             Err(SubmitError::Refused(refusal)) => return Err(DevnetError::Refused(refusal.to_string())),
             Err(SubmitError::Failed(error)) => return Err(error),
         };
+        drop(turn);
         if self.node.is_manual() {
             self.advance().await?;
         }
@@ -232,13 +247,12 @@ impl Devnet {
         uri: Option<&str>,
         metadata_hash: Option<[u8; 32]>,
     ) -> Result<TokenId, DevnetError> {
-        let result = self.update(account, self.registry(), "register", &registration(uri, metadata_hash)).await?;
+        let result = self.update(account, self.registry(), "register", &registration(uri, metadata_hash)?).await?;
         if let Some((_, why)) = result.rejected {
             return Err(DevnetError::Refused(why));
         }
-        // The Registered event: tag 240, then the token id as its length 8 and 8 bytes LE (registry facts, section 4).
-        let id = result.events.iter().find_map(|event| match event.split_first_chunk::<10>() {
-            Some(([240, 8, id @ ..], _)) => Some(TokenId(u64::from_le_bytes(*id))),
+        let id = result.events.iter().find_map(|event| match RegistryEvent::parse(event) {
+            RegistryEvent::Registered { token_id, .. } => Some(token_id),
             _ => None,
         });
         id.ok_or_else(|| DevnetError::Internal("the registry logged no Registered event".into()))
@@ -263,12 +277,12 @@ impl Devnet {
             let mut world = (*node.best().world).clone();
             let payloads = (0..count).map(|number| {
                 let (uri, hash) = agent(number);
-                let message = OwnedParameter::new_unchecked(registration(Some(&uri), hash));
-                UpdateContractPayload { message, ..template.clone() }
+                let message = OwnedParameter::try_from(registration(Some(&uri), hash)?);
+                let message = message.map_err(|error| DevnetError::Refused(error.to_string()))?;
+                Ok(UpdateContractPayload { message, ..template.clone() })
             });
             let time = Timestamp::from_timestamp_millis(admission::now());
-            update_all(&mut world, sender, time, &Rates::default(), payloads)
-                .map_err(|(number, why)| DevnetError::Refused(format!("agent {number}: {why}")))?;
+            update_all(&mut world, sender, time, &node.genesis.rates, payloads)?;
             node.insert(world)
         };
         let block = tokio::task::spawn_blocking(work).await;
@@ -348,25 +362,8 @@ fn host(address: SocketAddr) -> String {
     }
 }
 
-/// The parameter of `register` (registry facts, section 3): no reference and no metadata.
-fn registration(uri: Option<&str>, metadata_hash: Option<[u8; 32]>) -> Vec<u8> {
-    let mut parameter = Vec::new();
-    match uri {
-        None => parameter.push(0),
-        Some(uri) => {
-            parameter.push(1);
-            parameter.extend(u32::try_from(uri.len()).unwrap_or(u32::MAX).to_le_bytes());
-            parameter.extend(uri.as_bytes());
-        }
-    }
-    match metadata_hash {
-        None => parameter.push(0),
-        Some(hash) => {
-            parameter.push(1);
-            parameter.extend(hash);
-        }
-    }
-    parameter.push(0);
-    parameter.extend(0u32.to_le_bytes());
-    parameter
+fn registration(uri: Option<&str>, metadata_hash: Option<[u8; 32]>) -> Result<Vec<u8>, DevnetError> {
+    let (agent_uri, metadata_hash) = (uri.map(str::to_owned), metadata_hash.map(Sha256Digest));
+    let parameter = Register { agent_uri, metadata_hash, ..Register::default() }.to_bytes();
+    parameter.map_err(|error| DevnetError::Refused(error.to_string()))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::{ring, verify_tls12_signature, verify_tls13_signature, CryptoProvider};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 
@@ -57,10 +58,9 @@ impl TrustRoots {
 }
 
 fn add_pem_file(store: &mut RootCertStore, path: &Path) -> Result<(), FetchSetupError> {
-    let read = |source| FetchSetupError::ReadRoots { path: path.to_owned(), source };
-    let text = std::fs::read(path).map_err(read)?;
-    let certificates = rustls_pemfile::certs(&mut text.as_slice()).collect::<Result<Vec<_>, _>>().map_err(read)?;
-    let (added, _) = store.add_parsable_certificates(certificates);
+    let text = std::fs::read(path).map_err(|source| FetchSetupError::ReadRoots { path: path.to_owned(), source })?;
+    // What is no certificate, or none that can be an authority, is passed over, as in system stores.
+    let (added, _) = store.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).flatten());
     if added == 0 {
         return Err(FetchSetupError::NoRoots { path: path.to_owned() });
     }

@@ -7,7 +7,7 @@ use crate::fetch::{FetchTrace, Hop};
 use crate::identity::{AccountAddress, Caip2, ContractAddress, TokenId};
 use crate::registry::{AgentStatus, Timestamp};
 
-use super::{Class, Note, Reason};
+use super::{Check, Class, Note, Reason};
 
 /// Which agent a verdict is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,39 +71,6 @@ impl Evidence {
             elapsed: trace.elapsed,
         }
     }
-}
-
-/// How much a [`Check`] matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// Probably a mistake.
-    Warning,
-    /// A rule is broken.
-    Error,
-}
-
-impl Severity {
-    /// `info`, `warning` or `error`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-/// A finding about the record or the card's content. Checks never change `match`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
-    /// A stable code.
-    pub code: String,
-    /// How much it matters.
-    pub severity: Severity,
-    /// What it says, as a sentence.
-    pub message: String,
 }
 
 /// The verdict on one card.

@@ -9,7 +9,7 @@ use crate::fetch::{Body, CardFetcher, FetchFailure, FetchTrace, Fetched, Origin}
 use crate::identity::{Caip2, ContractAddress, TokenId};
 use crate::registry::{AgentRecord, Timestamp};
 
-use super::{judge_body, Anchor, Judged, OncePerUrl, Reason, Subject, Verdict};
+use super::{judge_body, Anchor, CardCheck, Check, Judged, OncePerUrl, Reason, Subject, Verdict};
 
 /// What a [`Verifier`] judges and how.
 #[derive(Debug, Clone)]
@@ -27,17 +27,24 @@ pub struct VerifySettings {
 }
 
 /// Judges the cards of one registry's agents.
-#[derive(Debug)]
 pub struct Verifier<R, F> {
     reader: R,
     fetcher: F,
     settings: VerifySettings,
+    check: Option<Box<dyn CardCheck>>,
 }
 
 impl<R: AgentReader, F: CardFetcher> Verifier<R, F> {
     /// A verifier that reads records with `reader` and brings cards with `fetcher`.
     pub fn new(reader: R, fetcher: F, settings: VerifySettings) -> Self {
-        Self { reader, fetcher, settings }
+        Self { reader, fetcher, settings, check: None }
+    }
+
+    /// Also judges what the cards say. This never changes a verdict.
+    #[must_use]
+    pub fn with_check(mut self, check: impl CardCheck + 'static) -> Self {
+        self.check = Some(Box::new(check));
+        self
     }
 
     /// Judges one agent at a block of its own.
@@ -63,7 +70,6 @@ impl<R: AgentReader, F: CardFetcher> Verifier<R, F> {
 }
 
 /// Verdicts at one pinned block.
-#[derive(Debug)]
 pub struct Run<'a, R, F> {
     verifier: &'a Verifier<R, F>,
     pinned: Result<Block, ChainError>,
@@ -123,7 +129,9 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
             } else {
                 self.fetcher.fetch(uri, Origin::Untrusted).await
             };
+            let found = self.check(&outcome, draft.subject.as_ref(), record);
             draft.judged(judge_body(outcome, record.metadata_hash));
+            draft.checks.extend(found);
             if draft.reason != Reason::HashMismatch || self.verifier.settings.at != AtBlock::LastFinalized {
                 return Ok(());
             }
@@ -133,7 +141,9 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
             }
             let again = reader.read(&newest, agent).await?;
             if same_anchor(record, &again) {
+                let checks = std::mem::take(&mut draft.checks);
                 draft.found(newest, &again);
+                draft.checks = checks;
                 return Ok(());
             }
             if started_over {
@@ -142,6 +152,19 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
                 return Ok(());
             }
             (block, reading, started_over) = (newest, again, true);
+        }
+    }
+}
+
+impl<R, F> Run<'_, R, F> {
+    /// What the card says wrong, if it came whole and somebody wants to know.
+    fn check(&self, outcome: &Result<Fetched, FetchFailure>, subject: Option<&Subject>, record: &AgentRecord) -> Vec<Check> {
+        match (&self.verifier.check, outcome, subject) {
+            (Some(check), Ok(fetched), Some(subject)) => match &fetched.body.kept {
+                Some(card) => check.check(card, subject, record),
+                None => vec![Check::not_checked()],
+            },
+            _ => Vec::new(),
         }
     }
 }
@@ -184,6 +207,11 @@ impl Verdict {
         let record = reading.record.as_ref();
         self.anchor = record.map(|record| Anchor { owner: record.owner_account, status: record.status });
         self.agent_uri = record.and_then(|record| record.agent_uri.clone());
+        let asked = self.subject.as_ref().map(|subject| subject.token_id);
+        self.checks = match (record, asked) {
+            (Some(record), Some(asked)) => record.consistency(asked).into_iter().map(Check::of_inconsistency).collect(),
+            _ => Vec::new(),
+        };
         self.anchored_sha256 = record.and_then(|record| record.metadata_hash);
     }
 

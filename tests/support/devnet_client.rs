@@ -14,22 +14,22 @@ use concordium_rust_sdk::types::{
 use concordium_rust_sdk::v2::{Client, Endpoint};
 
 /// A client of the chain's node.
-pub async fn client(net: &Devnet) -> Client {
+pub(crate) async fn client(net: &Devnet) -> Client {
     Client::new(Endpoint::from_str(net.node_url()).unwrap()).await.unwrap()
 }
 
 /// A test account as its wallet file gives it.
-pub fn wallet(net: &Devnet, index: usize) -> WalletAccount {
+pub(crate) fn wallet(net: &Devnet, index: usize) -> WalletAccount {
     WalletAccount::from_json_str(&net.account(index).unwrap().wallet_export()).unwrap()
 }
 
 /// The registry's address as the SDK writes it.
-pub fn registry(net: &Devnet) -> ContractAddress {
+pub(crate) fn registry(net: &Devnet) -> ContractAddress {
     ContractAddress::new(net.registry().index, net.registry().subindex)
 }
 
 /// The parameter of `register`: a URI, no hash, no reference, no metadata.
-pub fn register(uri: &str) -> OwnedParameter {
+pub(crate) fn register(uri: &str) -> OwnedParameter {
     let mut bytes = vec![1];
     bytes.extend(u32::try_from(uri.len()).unwrap().to_le_bytes());
     bytes.extend(uri.as_bytes());
@@ -38,14 +38,14 @@ pub fn register(uri: &str) -> OwnedParameter {
 }
 
 /// The parameter of `agentOf` and others: a token id.
-pub fn token(id: u64) -> OwnedParameter {
+pub(crate) fn token(id: u64) -> OwnedParameter {
     let mut bytes = vec![8];
     bytes.extend(id.to_le_bytes());
     OwnedParameter::try_from(bytes).unwrap()
 }
 
 /// A call of the registry.
-pub fn call(net: &Devnet, entry_point: &str, message: OwnedParameter) -> UpdateContractPayload {
+pub(crate) fn call(net: &Devnet, entry_point: &str, message: OwnedParameter) -> UpdateContractPayload {
     UpdateContractPayload {
         amount: Amount::zero(),
         address: registry(net),
@@ -55,12 +55,12 @@ pub fn call(net: &Devnet, entry_point: &str, message: OwnedParameter) -> UpdateC
 }
 
 /// Ten minutes from now.
-pub fn soon() -> TransactionTime {
+pub(crate) fn soon() -> TransactionTime {
     TransactionTime::minutes_after(10)
 }
 
 /// A signed update; `energy` is for the execution alone.
-pub fn signed(
+pub(crate) fn signed(
     wallet: &WalletAccount,
     nonce: u64,
     payload: UpdateContractPayload,
@@ -70,12 +70,17 @@ pub fn signed(
 }
 
 /// A signed transfer.
-pub fn transfer(wallet: &WalletAccount, nonce: u64, to: AccountAddress, amount: Amount) -> AccountTransaction<EncodedPayload> {
+pub(crate) fn transfer(
+    wallet: &WalletAccount,
+    nonce: u64,
+    to: AccountAddress,
+    amount: Amount,
+) -> AccountTransaction<EncodedPayload> {
     send::transfer(wallet, wallet.address, Nonce { nonce }, soon(), to, amount)
 }
 
 /// Why a transaction in a block was rejected.
-pub fn rejection(summary: &BlockItemSummary) -> RejectReason {
+pub(crate) fn rejection(summary: &BlockItemSummary) -> RejectReason {
     let details = summary.details.as_ref().known_or_err().unwrap();
     let BlockItemSummaryDetails::AccountTransaction(details) = details else { panic!("{details:?}") };
     match details.effects.as_ref().known_or_err().unwrap() {
@@ -85,7 +90,7 @@ pub fn rejection(summary: &BlockItemSummary) -> RejectReason {
 }
 
 /// What a transaction cost, in microCCD.
-pub fn cost(summary: &BlockItemSummary) -> u64 {
+pub(crate) fn cost(summary: &BlockItemSummary) -> u64 {
     let details = summary.details.as_ref().known_or_err().unwrap();
     let BlockItemSummaryDetails::AccountTransaction(details) = details else { panic!("{details:?}") };
     details.cost.micro_ccd()

@@ -1,4 +1,4 @@
-use crate::identity::{AccountAddress, Badge, Caip10, Caip19, Caip2, ContractAddress, Network, TokenId, MAINNET, TESTNET};
+use crate::identity::{AccountAddress, Badge, Caip10, Caip19, Caip2, ContractAddress, Network, TokenId, MAINNET};
 use crate::registry::AgentRecord;
 
 /// Where an agent stands on chain: what a card says about it, and what is injected into a built one.
@@ -54,7 +54,7 @@ impl ChainIdentity {
 
     /// The name of the network, when it is one of the built-in ones.
     pub fn network_name(&self) -> Option<&'static str> {
-        [MAINNET, TESTNET].iter().find(|row| Caip2::of(&row.genesis) == self.chain).map(|row| row.name)
+        Network::built_in_names().find(|name| Network::built_in(name).is_some_and(|network| network.caip2() == self.chain))
     }
 
     /// Whether the agent is registered in the registry that Concordium operates on the main network.

@@ -162,8 +162,9 @@ pub(super) fn legacy<'a>(
     if identity.token_id.is_none() || identity.owner.is_none() {
         notes.push("the agent's token or owner is not known, so the concordium object lacks it; build the card again once it is registered".into());
     }
-    // The documentation writes this dialect's chain as an alias; only the built-in networks have one.
-    let chain_id = identity.network_name().map_or_else(|| identity.chain.to_string(), |name| format!("concordium:{name}"));
+    // The documentation writes this dialect's chain as an alias, where it has one.
+    let alias = identity.network_name().map(|name| format!("concordium:{name}"));
+    let chain_id = alias.filter(|alias| alias.parse() == Ok(identity.chain)).unwrap_or_else(|| identity.chain.to_string());
     Ok(Legacy {
         name: required(&profile.name, format, "a name")?,
         description: required(&profile.description, format, "a description")?,

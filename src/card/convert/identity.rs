@@ -19,7 +19,7 @@ pub(super) fn of(reader: &mut Reader<'_>, profile: &mut Profile) -> Option<Chain
 
 /// A chain's CIS-8 registry when a card does not name it: the built-in network's, else the contract made just before.
 fn usual_cis8(chain: Caip2, registry: ContractAddress) -> ContractAddress {
-    let built_in = ["mainnet", "testnet"].into_iter().filter_map(Network::built_in).find(|network| network.caip2() == chain);
+    let built_in = Network::built_in_names().filter_map(Network::built_in).find(|network| network.caip2() == chain);
     built_in.map_or(ContractAddress::new(registry.index.saturating_sub(1), 0), |network| network.cis8)
 }
 

@@ -75,8 +75,9 @@ fn endpoints(reader: &mut Reader<'_>, profile: &mut Profile) {
     }
     let first = profile.interfaces.len();
     if let Some(url) = reader.text(which(first), "/url") {
-        // Before A2A 1.0 the transport is JSON-RPC unless the card says otherwise.
-        let binding = reader.peek_text("/preferredTransport").unwrap_or("JSONRPC").to_owned();
+        // Before A2A 1.0 the transport is JSON-RPC unless the card says otherwise; the Society AI hub has a protocol of its own.
+        let usual = if url.starts_with("ws-agent:") { "ws-agent" } else { "JSONRPC" };
+        let binding = reader.peek_text("/preferredTransport").unwrap_or(usual).to_owned();
         let version = reader.peek_text("/protocolVersion").unwrap_or("0.3.0").to_owned();
         reader.mark("/protocolVersion");
         if profile.interfaces.iter().all(|known| known.url != url) {

@@ -151,7 +151,16 @@ fn signer(order: &Order) -> Signer {
     Signer::with_keys(order.signatures).unwrap_or(Signer::with_one_key())
 }
 
+/// An amount beyond what the account has is answered here: the engine adds it to the deposit, which could overflow.
+fn too_large(world: &World, order: &Order, amount: Amount) -> Option<RejectReason> {
+    let contents = (Address::Account(order.sender), amount);
+    (amount > world.balance(order.sender)).then_some(RejectReason::AmountTooLarge { contents })
+}
+
 fn update(world: &mut World, order: &Order, payload: UpdateContractPayload, time: Timestamp, rates: &Rates) -> Run {
+    if let Some(reason) = too_large(world, order, payload.amount) {
+        return Run::rejected(order.base_cost(), reason);
+    }
     let mut chain = world.chain(time, rates);
     let sender = Address::Account(order.sender);
     match chain.contract_update(signer(order), order.sender, sender, order.energy, payload.clone()) {
@@ -169,6 +178,9 @@ fn update(world: &mut World, order: &Order, payload: UpdateContractPayload, time
 }
 
 fn init(world: &mut World, order: &Order, payload: InitContractPayload, time: Timestamp, rates: &Rates) -> Run {
+    if let Some(reason) = too_large(world, order, payload.amount) {
+        return Run::rejected(order.base_cost(), reason);
+    }
     let mut chain = world.chain(time, rates);
     // The engine counts instances from 0 and cannot be told otherwise, so the instance is made at index 0 and moved to its
     // own index. It cannot notice: an init function does not learn its contract's address.

@@ -87,6 +87,11 @@ fn run(
     energy: Energy,
     payload: UpdateContractPayload,
 ) -> Invoked {
+    // The engine adds the amount to what it sets aside, which could overflow.
+    if payload.amount > ENOUGH {
+        let reason = RejectReason::AmountTooLarge { contents: (sender, payload.amount) };
+        return Invoked { energy: Energy::from(0), return_value: None, result: Err(reason) };
+    }
     match chain.contract_invoke(invoker, sender, energy, payload.clone()) {
         Ok(success) => Invoked {
             energy: success.energy_used,

@@ -1,0 +1,90 @@
+use std::path::PathBuf;
+
+use cardproof::card::build::{Format, Verification};
+use cardproof::card::convert::{convert, read_bytes};
+
+use super::build::{failed, interface};
+use super::identity::{self, IdentityOptions};
+use super::source::{load, SourceOptions};
+use super::write::{self, LostDocument, Made};
+use crate::cli::exit::{CliError, Exit};
+use crate::cli::options::OutputOptions;
+use crate::cli::shell::Shell;
+
+/// Convert a card to another dialect, and tell what could not be carried
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// A file, a URL, an agent, or - for standard input
+    #[arg(value_name = "CARD")]
+    card: String,
+    /// The new form: combined, erc8004, a2a, a2a-0.x, concordium-legacy, society-ai or uumit
+    #[arg(long, value_name = "FORMAT")]
+    to: Format,
+    /// Write the new card to this file
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Exit with 1 when something could not be carried
+    #[arg(long)]
+    strict: bool,
+    /// What the agent does, for a card that does not say it
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// The agent's version, for a card that does not say it
+    #[arg(long, value_name = "VERSION")]
+    agent_version: Option<String>,
+    /// Where the agent is reached, for a card that does not say it (repeatable)
+    #[arg(long, value_name = "URL[,BINDING[,VERSION]]")]
+    url: Vec<String>,
+    /// Where the new card will be hosted
+    #[arg(long, value_name = "URL")]
+    card_url: Option<String>,
+    /// Do not tell readers where they may have the badge checked
+    #[arg(long)]
+    no_verification: bool,
+    #[command(flatten)]
+    identity: IdentityOptions,
+    #[command(flatten)]
+    source: SourceOptions,
+}
+
+pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let source = load(&args.card, &args.source, output)?;
+    let mut reading =
+        read_bytes(&source.bytes).map_err(|error| CliError::negative("not_a_card", format!("{}: {error}", source.name)))?;
+    let profile = &mut reading.profile;
+    if !args.url.is_empty() {
+        profile.interfaces = args.url.iter().map(|text| interface(text)).collect();
+    }
+    if let Some(description) = &args.description {
+        profile.description.clone_from(description);
+    }
+    if args.agent_version.is_some() {
+        profile.version.clone_from(&args.agent_version);
+    }
+    if args.card_url.is_some() {
+        profile.card_url.clone_from(&args.card_url);
+    }
+    if args.no_verification {
+        profile.verification = Some(Verification::default());
+    }
+    // A card's own claim is kept unless the user names an agent; a card without one takes the network of the options.
+    if args.identity.agent.is_some() || reading.identity.is_none() {
+        let known = identity::resolve(&args.identity, &args.source.node, &args.source.tls, output)?;
+        profile.card_url = profile.card_url.take().or(known.agent_uri);
+        reading.identity = Some(known.identity);
+    }
+    let conversion = convert(&reading, args.to).map_err(failed)?;
+    let lost: Vec<LostDocument> =
+        conversion.lost.into_iter().map(|lost| LostDocument { pointer: lost.pointer, message: lost.message }).collect();
+    let is_lossy = !lost.is_empty();
+    let made = Made {
+        schema: "cardproof.card-convert/1",
+        format: args.to,
+        built: &conversion.built,
+        lost: Some(lost),
+        card_url: reading.profile.card_url.as_deref(),
+        out: args.out.as_deref(),
+    };
+    write::card(made, shell, output)?;
+    Ok(if args.strict && is_lossy { Exit::Negative } else { Exit::Ok })
+}

@@ -1,0 +1,119 @@
+//! Where a card comes from: a file, standard input, a URL, or an agent's record on chain.
+
+use std::io::Read;
+use std::path::Path;
+
+use cardproof::chain::{AgentReader, AtBlock};
+use cardproof::digest::Sha256Digest;
+use cardproof::fetch::{CardFetcher, Fetcher, Origin};
+use cardproof::identity::{AgentName, Network};
+use cardproof::registry::AgentRecord;
+use cardproof::verify::Reason;
+
+use crate::cli::config::Config;
+use crate::cli::connect;
+use crate::cli::exit::CliError;
+use crate::cli::hash::{is_url, needs_network};
+use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
+use crate::cli::settings::NetworkSettings;
+
+/// The largest document that is read from a file.
+const MAX_FILE: u64 = 64 << 20;
+
+/// How cards are brought that are not local.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct SourceOptions {
+    #[command(flatten)]
+    pub(super) node: NodeOptions,
+    #[command(flatten)]
+    pub(super) fetch: FetchOptions,
+    #[command(flatten)]
+    pub(super) tls: TlsOptions,
+}
+
+/// A card's bytes and where they came from.
+pub(super) struct Source {
+    /// What the user named.
+    pub(super) name: String,
+    /// The URL that was fetched, if one was.
+    pub(super) url: Option<String>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) sha256: Sha256Digest,
+}
+
+/// Brings the bytes of what the user named. A file of that name comes before an agent.
+pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
+    if is_url(name) {
+        needs_network(options.node.offline, name)?;
+        let config = Config::load(output.config.as_deref())?;
+        let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
+        return crate::cli::block_on(fetched(&fetcher, name, name, Origin::User));
+    }
+    if name != "-" && !Path::new(name).exists() {
+        if let Ok(agent) = name.parse::<AgentName>() {
+            return of_agent(name, &agent, options, output);
+        }
+    }
+    let body = {
+        let path = Path::new(name);
+        let named = |error: std::io::Error| CliError::usage(format!("{name} cannot be read: {error}"));
+        let mut bytes = Vec::new();
+        let reader: Box<dyn Read> =
+            if name == "-" { Box::new(std::io::stdin().lock()) } else { Box::new(std::fs::File::open(path).map_err(named)?) };
+        reader.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?;
+        bytes
+    };
+    if body.len() as u64 > MAX_FILE {
+        return Err(CliError::usage(format!("{name} is larger than a card may be ({} MiB)", MAX_FILE >> 20)));
+    }
+    Ok(Source { name: name.to_owned(), url: None, sha256: Sha256Digest::of(&body), bytes: body })
+}
+
+/// The record of an agent, and the network with the registry it was found in.
+pub(super) async fn record(
+    agent: &AgentName,
+    node: &NodeOptions,
+    tls: &TlsOptions,
+    config: &Config,
+) -> Result<(Network, AgentRecord), CliError> {
+    let settings = NetworkSettings::resolve(&node.network, config)?;
+    let (contract, token_id) = settings.locate(agent)?;
+    let reader = connect::chain(node, tls, config, &settings.network, contract, AtBlock::LastFinalized)?;
+    let block = reader.pin(AtBlock::LastFinalized).await.map_err(connect::refused)?;
+    let reading = reader.read(&block, token_id).await.map_err(connect::refused)?;
+    let record = reading.record.ok_or_else(|| {
+        let name = &settings.network.name;
+        CliError::negative("agent_not_found", format!("the registry {contract} of {name} has no agent {token_id}"))
+    })?;
+    Ok((Network { registry: contract, ..settings.network }, record))
+}
+
+fn of_agent(name: &str, agent: &AgentName, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
+    crate::cli::block_on(async {
+        let (_, record) = record(agent, &options.node, &options.tls, &config).await?;
+        let uri = record
+            .agent_uri
+            .ok_or_else(|| CliError::negative("no_uri_on_chain", format!("the agent {name} has no card: its URI is not set")))?;
+        fetched(&fetcher, name, &uri, Origin::Untrusted).await
+    })
+}
+
+async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Result<Source, CliError> {
+    let body = match fetcher.fetch(url, origin).await {
+        Ok(fetched) if fetched.length_verified => fetched.body,
+        Ok(_) => {
+            let message = format!("{url}: nothing proves that the body is complete");
+            return Err(CliError::cannot_tell("truncated", message));
+        }
+        Err(failure) => {
+            return Err(CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{url}: {failure}")));
+        }
+    };
+    let Some(bytes) = body.kept else {
+        let message = format!("{url}: the body has {} bytes, which is more than a card may have here", body.bytes);
+        return Err(CliError::cannot_tell("too_large", message));
+    };
+    Ok(Source { name: name.to_owned(), url: Some(url.to_owned()), bytes: bytes.to_vec(), sha256: body.sha256 })
+}

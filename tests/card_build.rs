@@ -1,0 +1,277 @@
+//! Built cards: their exact bytes, that a lint has nothing to say about them, and what a conversion keeps and loses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use cardproof::card::build::{
+    build, Capabilities, ChainIdentity, Format, Interface, Price, Profile, Provider, Registration, Service, Skill,
+};
+use cardproof::card::convert::{convert, read, read_bytes};
+use cardproof::card::{lint, recognise, Dialect, Document, LintContext, Severity};
+use cardproof::digest::Sha256Digest;
+use cardproof::identity::{Network, TokenId};
+use serde_json::Value;
+
+const OWNER: &str = "3z9dkoTnLi2HEZvjnmKrMec2Gk2NKcEhdi4PugDWzP4GQtZiFa";
+const CARD_URL: &str = "https://agents.example.com/market-data/.well-known/agent-card.json";
+
+/// Token 484 of the main network's registry.
+fn identity() -> ChainIdentity {
+    let network = Network::built_in("mainnet").unwrap();
+    ChainIdentity { token_id: Some(TokenId(484)), owner: Some(OWNER.parse().unwrap()), ..ChainIdentity::unregistered(&network) }
+}
+
+/// An agent that uses everything a format can say.
+fn profile(currency: &str) -> Profile {
+    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    Profile {
+        name: "Market Data Agent".into(),
+        description: "Fetches and summarises real-time CCD/EUR market data on demand – für alle.".into(),
+        version: Some("2.0.0".into()),
+        card_url: Some(CARD_URL.into()),
+        image: Some("https://agents.example.com/market-data/icon.png".into()),
+        documentation_url: Some("https://agents.example.com/market-data/docs".into()),
+        provider: Some(Provider { organization: "Example Labs".into(), url: Some("https://example.com".into()) }),
+        interfaces: vec![
+            Interface::http_json("https://agents.example.com/market-data/a2a/v1"),
+            Interface {
+                url: "https://agents.example.com/market-data/rpc".into(),
+                binding: "JSONRPC".into(),
+                version: "1.0".into(),
+            },
+        ],
+        capabilities: Capabilities { streaming: Some(true), push_notifications: Some(false), state_transition_history: None },
+        input_modes: texts(&["text/plain"]),
+        output_modes: texts(&["text/plain", "application/json"]),
+        skills: vec![
+            Skill {
+                id: "fetch-price".into(),
+                name: "Fetch price".into(),
+                description: "Returns the current CCD/EUR mid-market price.".into(),
+                tags: texts(&["market", "price", "ccd"]),
+                examples: texts(&["What is a CCD worth?"]),
+                output_modes: texts(&["application/json"]),
+                price: Some(Price { amount: Some("0.05".into()), currency: currency.into(), per_usage: false }),
+                ..Skill::default()
+            },
+            Skill {
+                id: "summarise-day".into(),
+                name: "Summarise day".into(),
+                description: "Returns a one-paragraph summary of today's CCD price action.".into(),
+                tags: texts(&["market", "summary"]),
+                ..Skill::default()
+            },
+        ],
+        services: vec![Service {
+            name: "MCP".into(),
+            endpoint: Some("https://agents.example.com/market-data/mcp".into()),
+            version: Some("2025-06-18".into()),
+        }],
+        supported_trust: texts(&["reputation"]),
+        x402_support: Some(true),
+        active: Some(true),
+        registrations: vec![Registration {
+            agent_id: 22,
+            agent_registry: "eip155:1:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432".into(),
+        }],
+        tagline: Some("Prices while you wait".into()),
+        wallet: Some("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913".into()),
+        visibility: Some("public".into()),
+        ..Profile::default()
+    }
+}
+
+fn built(format: Format) -> Vec<u8> {
+    let currency = if format == Format::Uumit { "UT" } else { "USD" };
+    build(&profile(currency), Some(&identity()), format).unwrap().bytes
+}
+
+/// With `UPDATE_BUILT_CARDS` set, the expected files are written anew; look at the difference before committing it.
+#[test]
+fn built_bytes_are_the_expected_ones_and_the_same_in_every_run() {
+    for format in Format::ALL {
+        let path = format!("tests/cards/built/{format}.json");
+        let bytes = built(format);
+        assert_eq!(bytes, built(format));
+        if std::env::var_os("UPDATE_BUILT_CARDS").is_some() {
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        let expected = std::fs::read(&path).unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&expected), "{path}");
+        assert!(bytes.ends_with(b"}\n") && !bytes.contains(&b'\r') && !bytes.contains(&b'\t'));
+    }
+}
+
+#[test]
+fn the_digest_is_that_of_the_bytes() {
+    let built = build(&profile("USD"), Some(&identity()), Format::Combined).unwrap();
+    assert_eq!(built.sha256, Sha256Digest::of(&built.bytes));
+}
+
+#[test]
+fn a_lint_finds_nothing_in_a_built_card() {
+    let context = LintContext { agent_uri: Some(CARD_URL.into()), chain: None };
+    for format in Format::ALL {
+        let bytes = built(format);
+        let report = lint(&Document::parse(&bytes), &context);
+        assert!(report.findings.is_empty(), "{format}: {:#?}", report.findings);
+    }
+}
+
+#[test]
+fn a_card_with_little_to_say_is_clean_too() {
+    let network = Network::built_in("testnet").unwrap();
+    let profile = Profile {
+        name: "A".into(),
+        description: "Answers.".into(),
+        card_url: Some("https://a.example.org/card.json".into()),
+        interfaces: vec![Interface::http_json("https://a.example.org/a2a")],
+        ..Profile::default()
+    };
+    for format in [Format::Combined, Format::Erc8004, Format::A2a, Format::A2a0, Format::SocietyAi, Format::Uumit] {
+        let built = build(&profile, Some(&ChainIdentity::unregistered(&network)), format).unwrap();
+        let report = lint(&Document::parse(&built.bytes), &LintContext::default());
+        let serious: Vec<_> = report.findings.iter().filter(|found| found.severity > Severity::Info).collect();
+        assert!(serious.is_empty(), "{format}: {serious:#?}");
+    }
+}
+
+#[test]
+fn each_format_is_recognised_as_its_dialects() {
+    for (format, expected) in [
+        (Format::Combined, vec![Dialect::Erc8004, Dialect::A2a1, Dialect::ConcordiumBadgeV1]),
+        (Format::Erc8004, vec![Dialect::Erc8004]),
+        (Format::A2a, vec![Dialect::A2a1, Dialect::ConcordiumBadgeV1]),
+        (Format::A2a0, vec![Dialect::A2a0]),
+        (Format::ConcordiumLegacy, vec![Dialect::ConcordiumLegacy]),
+    ] {
+        assert_eq!(recognise(&Document::parse(&built(format))), expected, "{format}");
+    }
+    assert!(recognise(&Document::parse(&built(Format::SocietyAi))).contains(&Dialect::SocietyAi));
+    assert!(recognise(&Document::parse(&built(Format::Uumit))).contains(&Dialect::Uumit));
+}
+
+#[test]
+fn the_combined_card_has_the_key_order_of_the_documentation() {
+    let bytes = built(Format::Combined);
+    let document = Document::parse(&bytes);
+    let keys: Vec<&str> = document.root().unwrap().as_object().unwrap().iter().map(|member| &*member.key).collect();
+    assert_eq!(
+        keys,
+        [
+            "type",
+            "name",
+            "description",
+            "image",
+            "version",
+            "provider",
+            "supportedInterfaces",
+            "capabilities",
+            "defaultInputModes",
+            "defaultOutputModes",
+            "skills",
+            "documentationUrl",
+            "services",
+            "x402Support",
+            "active",
+            "registrations",
+            "supportedTrust",
+        ]
+    );
+    let params = document.get("/capabilities/extensions/0/params").unwrap().as_object().unwrap();
+    let keys: Vec<&str> = params.iter().map(|member| &*member.key).collect();
+    assert_eq!(keys, ["tokenAddress", "owner", "contracts", "verify", "verification"]);
+}
+
+#[test]
+fn what_a_format_cannot_do_without_is_named() {
+    let nothing = Profile::default();
+    for format in Format::ALL {
+        let error = build(&nothing, Some(&identity()), format).unwrap_err().to_string();
+        assert!(error.contains(format.as_str()) && error.contains("needs"), "{error}");
+    }
+    let no_url = Profile { interfaces: Vec::new(), ..profile("USD") };
+    assert!(build(&no_url, Some(&identity()), Format::Combined).unwrap_err().to_string().contains("--url"));
+    let no_place = Profile { card_url: None, ..profile("USD") };
+    assert!(build(&no_place, Some(&identity()), Format::ConcordiumLegacy).unwrap_err().to_string().contains("--card-url"));
+}
+
+#[test]
+fn a_built_card_is_read_back_as_what_it_was_built_from() {
+    let reading = read_bytes(&built(Format::Combined)).unwrap();
+    assert_eq!(reading.identity, Some(identity()));
+    assert!(reading.unread.is_empty(), "{:?}", reading.unread);
+    let again = build(&reading.profile, reading.identity.as_ref(), Format::Combined).unwrap();
+    assert_eq!(String::from_utf8(again.bytes), String::from_utf8(built(Format::Combined)));
+}
+
+/// What the sample of a dialect says, by its file.
+fn sample(name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(format!("tests/cards/{name}.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn every_sample_converts_to_every_format_without_an_error_of_the_new_card() {
+    for name in [
+        "a2a-0.1",
+        "a2a-0.2",
+        "a2a-0.3",
+        "a2a-1.0",
+        "combined",
+        "concordium-badge-2026-07",
+        "concordium-legacy",
+        "erc8004",
+        "society-ai",
+        "uumit",
+    ] {
+        let mut reading = read(&sample(name));
+        // What a user would add by options, because these dialects have no place for it.
+        let profile = &mut reading.profile;
+        if profile.interfaces.is_empty() {
+            profile.interfaces.push(Interface::http_json("https://agents.example.com/a2a"));
+        }
+        profile.card_url.get_or_insert_with(|| "https://agents.example.com/card.json".into());
+        reading.identity.get_or_insert_with(identity);
+        let context = LintContext { agent_uri: reading.profile.card_url.clone(), chain: None };
+        for format in Format::ALL {
+            let conversion = convert(&reading, format).unwrap_or_else(|error| panic!("{name} to {format}: {error}"));
+            let report = lint(&Document::parse(&conversion.built.bytes), &context);
+            let errors: Vec<_> = report
+                .findings
+                .iter()
+                .filter(|found| found.severity == Severity::Error)
+                // A network's own scheme and free version texts come from the card, not from the conversion.
+                .filter(|found| !matches!(found.code.as_str(), "uri_scheme" | "version_not_semver"))
+                .collect();
+            assert!(errors.is_empty(), "{name} to {format}: {errors:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_carried_is_told_value_by_value() {
+    let lost = |name: &str, format: Format| -> Vec<String> {
+        let mut reading = read(&sample(name));
+        if reading.profile.interfaces.is_empty() {
+            reading.profile.interfaces.push(Interface::http_json("https://agents.example.com/a2a"));
+        }
+        convert(&reading, format).unwrap().lost.into_iter().map(|lost| lost.pointer).collect()
+    };
+    assert_eq!(lost("combined", Format::Combined), Vec::<String>::new(), "nothing is lost on the way to itself");
+    let to_a2a = lost("combined", Format::A2a);
+    assert!(to_a2a.iter().any(|pointer| pointer == "/x402Support"), "{to_a2a:?}");
+    assert!(to_a2a.iter().all(|pointer| !pointer.starts_with("/skills")), "{to_a2a:?}");
+    let society = lost("society-ai", Format::Combined);
+    assert!(society.iter().any(|pointer| pointer.ends_with("/pricing/amount_usd")), "{society:?}");
+    assert!(society.iter().any(|pointer| pointer == "/metadata/crypto_wallet/address"), "{society:?}");
+    let priced = lost("uumit", Format::SocietyAi);
+    assert!(priced.iter().any(|pointer| pointer.ends_with("/price_ut")), "a price in another currency: {priced:?}");
+}
+
+#[test]
+fn a_placeholder_is_lost_and_not_carried_as_an_identity() {
+    let mut reading = read(&sample("seed-concordium-legacy"));
+    assert_eq!(reading.identity.unwrap().token_id, None);
+    reading.profile.interfaces.push(Interface::http_json("https://agents.example.com/a2a"));
+    let conversion = convert(&reading, Format::Combined).unwrap();
+    assert!(conversion.lost.iter().any(|lost| lost.pointer == "/concordium/token_address"), "{:#?}", conversion.lost);
+    assert!(!String::from_utf8(conversion.built.bytes).unwrap().contains("TKN1"));
+}
