@@ -36,7 +36,7 @@ pub(super) struct Args {
 /// What the card says.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Content")]
-struct Content {
+pub(super) struct Content {
     /// The agent's display name
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
@@ -140,7 +140,7 @@ fn read_input(path: &Path) -> Result<Profile, CliError> {
 }
 
 impl Content {
-    fn apply(&self, profile: &mut Profile) -> Result<(), CliError> {
+    pub(super) fn apply(&self, profile: &mut Profile) -> Result<(), CliError> {
         let set = |field: &mut Option<String>, given: &Option<String>| {
             if given.is_some() {
                 field.clone_from(given);
@@ -194,7 +194,7 @@ impl Content {
 }
 
 /// `URL`, `URL,BINDING` or `URL,BINDING,VERSION`. A comma of the URL itself is written `%2C`.
-pub(super) fn interface(text: &str) -> Interface {
+fn interface(text: &str) -> Interface {
     let mut parts = text.splitn(3, ',');
     let mut interface = Interface::http_json(parts.next().unwrap_or_default());
     if let Some(binding) = parts.next() {
