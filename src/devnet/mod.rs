@@ -18,7 +18,8 @@
 //! ```no_run
 //! # async fn doc() -> Result<(), cardproof::devnet::DevnetError> {
 //! let net = cardproof::devnet::Devnet::start().await?;
-//! println!("{} {}", net.node_url(), net.registry());
+//! let (node, registry) = (net.node_url(), net.registry());
+//! let agent = net.register_agent(1, Some("https://agents.example/card.json"), None).await?;
 //! # Ok(()) }
 //! ```
 

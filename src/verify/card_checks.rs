@@ -51,7 +51,7 @@ mod tests {
         let codes: Vec<&str> = checks.iter().map(|check| check.code.as_str()).collect();
         assert_eq!(codes, ["card_url_insecure", "card_url_not_public"]);
         assert!(checks.iter().all(|check| check.severity == Severity::Warning));
-        assert!(checks.iter().all(|check| check.message.ends_with(" (/url, line 1, column 53)")), "{checks:#?}");
+        assert!(checks.iter().all(|check| check.message.ends_with(" (/url, line 1, column 51)")), "{checks:#?}");
     }
 
     #[test]
