@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/mock_node.rs"]
-#[allow(dead_code, unreachable_pub, reason = "this file uses a part of it")]
 mod mock_node;
 
 use std::process::Command;

@@ -305,6 +305,44 @@ async fn hostile_text_reaches_no_terminal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_agents_of_a_local_list_are_verified_and_the_others_named() {
+    let ((net, tool), host) = (chain().await, host().await);
+    let agent = registered(&net, &host.url("/card.json")).await.to_string();
+    let names = tool.run(&["token", &agent, "--json"]).await.json();
+    let path = tool.folder().join("registry.json");
+    let list = serde_json::json!({ "agents": [
+        { "name": "here", "url": "https://a.example", "x-cardproof": { "caip19": names["caip19"] } },
+        { "name": "elsewhere", "url": "https://b.example", "x-cardproof": { "caip19": "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs" } },
+        { "name": "nowhere", "url": "https://c.example" },
+    ]});
+    std::fs::write(&path, list.to_string()).unwrap();
+    let path = path.to_str().unwrap();
+    let ran = tool.run(&["verify", "--agents", path, "--json", "--allow-http", "--allow-private"]).await;
+    assert_eq!((ran.code, result(&ran)["match"].as_bool()), (0, Some(true)), "{}", ran.stderr);
+    assert_eq!(ran.json()["summary"]["agents"], 1);
+    for name in ["elsewhere", "nowhere"] {
+        assert!(ran.stderr.contains(&format!("{name} is not verified")), "{}", ran.stderr);
+    }
+    std::fs::write(path, r#"{"agents":[]}"#).unwrap();
+    let empty = tool.run(&["verify", "--agents", path]).await;
+    assert_eq!(empty.code, 2, "c_61: {}", empty.stderr);
+    let absent = tool.run(&["verify", "--agents", "/does/not/exist.json"]).await;
+    assert_eq!(absent.code, 2, "{}", absent.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_of_the_card_stand_beside_the_verdict() {
+    let ((net, tool), host) = (chain().await, host().await);
+    let agent = registered(&net, &host.url("/card.json")).await;
+    let plain = result(&verify(&tool, agent, &[]).await);
+    assert_eq!(plain["checks"], serde_json::json!([]));
+    let ran = verify(&tool, agent, &["--check-card"]).await;
+    let checked = result(&ran);
+    assert_eq!((checked["match"].as_bool(), ran.code), (Some(true), 0));
+    assert!(!checked["checks"].as_array().unwrap().is_empty(), "the real card lacks a description, which is information");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn show_prints_the_record() {
     let ((net, tool), host) = (chain().await, host().await);
     let agent = registered(&net, &host.url("/card.json")).await.to_string();

@@ -19,6 +19,7 @@ mod register;
 mod settings;
 mod shell;
 mod show;
+mod targets;
 mod terminal;
 mod token;
 mod tx;
@@ -45,7 +46,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Verify(verify::Args),
+    Verify(Box<verify::Args>),
     Show(show::Args),
     Hash(hash::Args),
     Card(Box<card::Args>),
