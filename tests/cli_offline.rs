@@ -167,6 +167,10 @@ fn c_59_failures_with_json_are_a_document() {
     let document = json(&output);
     assert_valid("error", &document);
     assert_eq!(document["code"], "usage");
+    let unknown_option = run(&["verify", "1", "--jsonn", "--json"]);
+    assert_eq!(code(&unknown_option), 2);
+    assert_valid("error", &json(&unknown_option));
+    assert!(stderr(&unknown_option).contains("--jsonn"));
 }
 
 #[test]

@@ -274,20 +274,16 @@ async fn the_report_for_people_names_verdict_digests_block_and_url() {
     let got = Sha256Digest::of(&[CARD, b"\n"].concat()).to_string();
     let expected = Sha256Digest::of(CARD).to_string();
     let block = net.last_finalized().height;
-    for word in [
-        "MISMATCH",
-        "hash",
-        "expected",
-        "got",
-        &got,
-        &expected,
-        &host.url("/newline.json"),
-        "127.0.0.1",
-        "HTTP 200",
-        "final newline",
-    ] {
-        assert!(ran.stdout.contains(word), "c_15: {word} is missing in {}", ran.stdout);
+    for word in ["MISMATCH", "hash", "expected", "got", &got, &expected, &host.url("/newline.json"), "final newline"] {
+        assert!(ran.stdout.contains(word), "{word} is missing in {}", ran.stdout);
     }
+    for word in ["127.0.0.1", "HTTP 200", "283", &got, &expected, "block"] {
+        assert!(ran.stderr.contains(word), "c_15: {word} is missing in {}", ran.stderr);
+    }
+    let terse = tool.run(&["verify", &agent, "--allow-http", "--allow-private"]).await;
+    let lines = |ran: &Ran| ran.stdout.lines().filter(|line| !line.starts_with("block")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(lines(&terse), lines(&ran), "-v never changes stdout");
+    assert_eq!(terse.stderr, "");
     assert!((0..=block).any(|height| ran.stdout.contains(&format!("block      {height} "))), "{}", ran.stdout);
 }
 

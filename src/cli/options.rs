@@ -56,7 +56,7 @@ pub(crate) struct NodeOptions {
     /// How old the newest finalized block may be [default: 10m]
     #[arg(long, value_name = "DURATION", env = "CARDPROOF_MAX_BLOCK_AGE", value_parser = humantime::parse_duration)]
     pub(crate) max_block_age: Option<Duration>,
-    /// How long one call to a node may take [default: 15s]
+    /// How long one call to a node may take [default: 10s]
     #[arg(long, value_name = "DURATION", env = "CARDPROOF_NODE_TIMEOUT", value_parser = humantime::parse_duration)]
     pub(crate) node_timeout: Option<Duration>,
     /// Neither read nor write the cache of contract modules

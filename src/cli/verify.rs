@@ -8,7 +8,7 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
-use cardproof::report::{self, ReportDocument, VerifyDocument};
+use cardproof::report::{ReportDocument, VerifyDocument};
 use cardproof::verify::{Class, LintCheck, Verdict, Verifier, VerifySettings};
 use clap::ValueEnum;
 use futures_util::stream::{self, StreamExt};
@@ -261,8 +261,6 @@ impl Results<'_> {
         if self.shown > 0 {
             self.shell.line("");
         }
-        for line in report::lines(verdict, self.shell.is_verbose()) {
-            self.shell.toned(&line);
-        }
+        self.shell.verdict(verdict);
     }
 }
