@@ -87,13 +87,13 @@ pub(crate) struct TlsOptions {
 #[command(next_help_heading = "Fetching")]
 pub(crate) struct FetchOptions {
     /// Also fetch plain http URLs
-    #[arg(long)]
+    #[arg(long, env = "CARDPROOF_ALLOW_HTTP", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
     pub(crate) allow_http: bool,
     /// Also fetch from loopback and private addresses (never from link-local ones)
-    #[arg(long)]
+    #[arg(long, env = "CARDPROOF_ALLOW_PRIVATE", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
     pub(crate) allow_private: bool,
     /// Also fetch from this host when its address is loopback or private (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "CARDPROOF_ALLOW_HOST", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,
     /// The largest card, after content decoding [default: 8MiB]
     #[arg(long, value_name = "SIZE", env = "CARDPROOF_MAX_BYTES")]

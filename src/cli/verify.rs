@@ -44,10 +44,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HEX", requires = "source")]
     expect_hash: Option<Sha256Digest>,
     /// The card to fetch for --expect-hash
-    #[arg(long, value_name = "URL", requires = "expect_hash", group = "source")]
+    #[arg(long, value_name = "URL", requires = "expect_hash", conflicts_with_all = ["agents", "list"], group = "source")]
     url: Option<String>,
     /// The card file for --expect-hash; - is standard input
-    #[arg(long, value_name = "FILE", requires = "expect_hash", group = "source")]
+    #[arg(long, value_name = "FILE", requires = "expect_hash", conflicts_with_all = ["agents", "list"], group = "source")]
     file: Option<PathBuf>,
     /// Also fetch and hash the cards of agents without a hash on chain
     #[arg(long)]
@@ -96,7 +96,10 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let targets = targets::select(&args.agents, args.list.as_deref(), &network, shell)?;
     super::block_on(async {
         let mut each = |place, verdict| {
-            tally.add(&verdict);
+            if tally.add(&verdict) {
+                let agent = verdict.subject.as_ref().map_or(String::new(), |subject| format!("agent {} ", subject.token_id));
+                shell.warning(&format!("{agent}is revoked, which --require-active counts as a mismatch"));
+            }
             results.add(place, verdict);
         };
         tokio::select! {
@@ -196,9 +199,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, verdict: &Verdict) {
+    /// Counts a verdict; says whether it counts as a mismatch only because the agent is revoked.
+    fn add(&mut self, verdict: &Verdict) -> bool {
         let revoked = verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked);
-        self.found.insert(if self.require_active && revoked { Class::Mismatch } else { verdict.class() });
+        let demanded = self.require_active && revoked;
+        self.found.insert(if demanded { Class::Mismatch } else { verdict.class() });
+        demanded && verdict.class() != Class::Mismatch
     }
 
     fn exit(&self) -> Exit {
