@@ -6,4 +6,4 @@ mod document;
 mod text;
 
 pub use document::{BlockDocument, ContractDocument, ReportDocument, SummaryDocument, VerifyDocument};
-pub use text::{lines, Line, Tone};
+pub use text::{details, lines, Line, Tone};
