@@ -15,13 +15,13 @@ mod exit;
 mod failure;
 mod hash;
 mod man;
-mod named;
 mod options;
 mod register;
 mod settings;
 mod shell;
 mod show;
 mod tally;
+mod targets;
 mod terminal;
 mod token;
 mod tx;
@@ -67,9 +67,10 @@ enum Command {
 
 /// Runs one command and says how the process ends.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return shell::print_usage(&error),
+        Err(error) => return shell::print_usage(&error, args.iter().any(|arg| arg == "--json")),
     };
     let shell = Shell::new(&cli.output);
     match dispatch(cli.command, &shell, &cli.output) {

@@ -54,9 +54,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, verdict: &Verdict) {
+    /// Counts a verdict; says whether it counts as a mismatch only because the agent is revoked.
+    pub(crate) fn add(&mut self, verdict: &Verdict) -> bool {
         let revoked = verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked);
-        self.found.insert(if self.require_active && revoked { Class::Mismatch } else { verdict.class() });
+        let demanded = self.require_active && revoked;
+        self.found.insert(if demanded { Class::Mismatch } else { verdict.class() });
+        demanded && verdict.class() != Class::Mismatch
     }
 
     /// Adds what an earlier part of the same run has counted.

@@ -1,4 +1,3 @@
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,18 +6,18 @@ use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{ContractAddress, TokenId};
-use cardproof::report::{self, ReportDocument, VerifyDocument};
+use cardproof::report::{ReportDocument, VerifyDocument};
 use cardproof::verify::{LintCheck, Verdict, Verifier, VerifySettings};
 use futures_util::stream::{self, StreamExt};
 
 use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
-use super::named;
 use super::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::tally::ExitOptions;
+use super::targets;
 
 /// How many agents are checked at once.
 const CONCURRENCY: usize = 16;
@@ -31,11 +30,11 @@ const CONCURRENCY: usize = 16;
     4 only absent ones besides matches; 5 internal error; 130 interrupted.")]
 pub(crate) struct Args {
     /// Token ids, badges or CAIP-19 identifiers; - reads a list from standard input, one a line
-    #[arg(value_name = "AGENT", required_unless_present_any = ["expect_hash", "listed"], conflicts_with = "expect_hash")]
+    #[arg(value_name = "AGENT", required_unless_present_any = ["expect_hash", "list"], conflicts_with = "expect_hash")]
     agents: Vec<String>,
-    /// Verify the agents of this list (registry.json), too
-    #[arg(long = "agents", value_name = "FILE", conflicts_with = "expect_hash")]
-    listed: Option<PathBuf>,
+    /// Also verify the agents of a local agent list (registry.json) that are registered on chain
+    #[arg(long = "agents", id = "list", value_name = "FILE", conflicts_with = "expect_hash")]
+    list: Option<PathBuf>,
     /// Judge at this finalized block of the past instead of the newest
     #[arg(long, value_name = "HASH|HEIGHT")]
     at_block: Option<AtBlock>,
@@ -43,10 +42,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HEX", requires = "source")]
     expect_hash: Option<Sha256Digest>,
     /// The card to fetch for --expect-hash
-    #[arg(long, value_name = "URL", requires = "expect_hash", group = "source")]
+    #[arg(long, value_name = "URL", requires = "expect_hash", conflicts_with_all = ["agents", "list"], group = "source")]
     url: Option<String>,
     /// The card file for --expect-hash; - is standard input
-    #[arg(long, value_name = "FILE", requires = "expect_hash", group = "source")]
+    #[arg(long, value_name = "FILE", requires = "expect_hash", conflicts_with_all = ["agents", "list"], group = "source")]
     file: Option<PathBuf>,
     /// Also fetch and hash the cards of agents without a hash on chain
     #[arg(long)]
@@ -79,10 +78,13 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Ok(tally.exit());
     }
     let network = NetworkSettings::resolve(&args.node.network, &config)?;
-    let targets = targets(args, &network, shell)?;
+    let targets = targets::select(&args.agents, args.list.as_deref(), &network, shell)?;
     super::block_on(async {
         let mut each = |place, verdict| {
-            tally.add(&verdict);
+            if tally.add(&verdict) {
+                let agent = verdict.subject.as_ref().map_or(String::new(), |subject| format!("agent {} ", subject.token_id));
+                shell.warning(&format!("{agent}is revoked, which --require-active counts as a mismatch"));
+            }
             results.add(place, verdict);
         };
         tokio::select! {
@@ -96,27 +98,6 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         results.finish();
         Ok(tally.exit())
     })
-}
-
-/// The agents to check, each once, in the order they were named.
-fn targets(args: &Args, network: &NetworkSettings, shell: &Shell) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
-    let mut targets = Vec::new();
-    for name in &args.agents {
-        if name == "-" {
-            targets.extend(named::of_lines(std::io::stdin().lock(), "standard input", network)?);
-        } else {
-            targets.push(named::target(name, network)?);
-        }
-    }
-    if let Some(list) = &args.listed {
-        targets.extend(named::of_list(list, network, shell)?);
-    }
-    if targets.is_empty() {
-        return Err(CliError::refused("empty_selection", "no agent was named, so nothing was verified"));
-    }
-    let mut seen = HashSet::new();
-    targets.retain(|target| seen.insert(*target));
-    Ok(targets)
 }
 
 /// Verifies the targets, registry by registry, and hands each verdict on with its place in the list.
@@ -223,8 +204,6 @@ impl Results<'_> {
         if self.shown > 0 {
             self.shell.line("");
         }
-        for line in report::lines(verdict, self.shell.is_verbose()) {
-            self.shell.toned(&line);
-        }
+        self.shell.verdict(verdict);
     }
 }

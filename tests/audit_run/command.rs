@@ -153,7 +153,7 @@ async fn every_way_to_select_agents_and_c_61_an_empty_one() {
     std::fs::write(&registry, text).unwrap();
     let ran = audit(&tool, &["--agents", registry.to_str().unwrap(), "--json"]).await;
     assert_eq!(found(&ran), [4]);
-    assert!(ran.stderr.contains("left out: b"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("b is not verified"), "{}", ran.stderr);
     let verified =
         tool.run(&["verify", "--agents", registry.to_str().unwrap(), "--json", "--allow-http", "--allow-private"]).await;
     assert_eq!(found(&verified), [4]);

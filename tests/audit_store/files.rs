@@ -1,4 +1,4 @@
-//! The SQLite file itself: whose it is, and what happens when it is something else.
+//! The database itself: whose the file is, and what happens when it is something else, or not there.
 
 use std::fs;
 
@@ -76,4 +76,18 @@ async fn a_newer_layout_is_left_alone() {
 async fn a_folder_that_is_not_there_is_named() {
     let error = Store::open(&StoreLocation::file("/nonexistent/folder/audit.db")).await.unwrap_err();
     assert!(error.to_string().contains("/nonexistent/folder/audit.db cannot be opened"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_at_once_and_without_its_password() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let location: StoreLocation = format!("postgres://auditor:geheim@127.0.0.1:{port}/cards").parse().unwrap();
+    let begun = std::time::Instant::now();
+    let error = Store::open(&location).await.unwrap_err();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10));
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("the PostgreSQL database failed while connecting"), "{text}");
+    assert!(!text.contains("geheim"), "{text}");
 }

@@ -16,7 +16,7 @@ use super::stage::{agent, scope, settings, Stage};
 const VICTIM: &str = "CARDPROOF_TEST_VICTIM";
 /// How many times each database's victim is killed.
 const KILLS: &str = "CARDPROOF_SOAK_KILLS";
-const AGENTS: u64 = 3000;
+const AGENTS: u64 = 1000;
 
 fn told() -> RecordSettings {
     RecordSettings { sinks: vec!["pager".into()], ..settings() }
@@ -24,7 +24,7 @@ fn told() -> RecordSettings {
 
 /// In every round each agent changes.
 fn verdict(round: usize, id: u64) -> Verdict {
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         agent(id).matching()
     } else {
         agent(id).mismatching()
@@ -38,7 +38,7 @@ async fn audit(store: &Store, round: usize) -> usize {
         None => (store.begin_run(&scope(), None, "every agent").await.unwrap(), HashSet::new()),
     };
     let rest: Vec<_> = (0..AGENTS).filter(|id| !done.contains(&TokenId(*id))).collect();
-    for some in rest.chunks(50) {
+    for some in rest.chunks(25) {
         let verdicts = some.iter().map(|id| verdict(round, *id)).collect();
         assert_eq!(store.record(&run, verdicts, &told()).await.unwrap().len(), some.len());
     }
@@ -55,8 +55,20 @@ async fn victim() {
     audit(&store, round.parse().unwrap()).await;
 }
 
+async fn until_it_writes(store: &Store, round: usize) {
+    let start = std::time::Instant::now();
+    loop {
+        let runs = store.runs(&scope()).await.unwrap();
+        if runs.len() > round && runs[0].summary.agents > 0 {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "the process to be killed writes nothing");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 async fn kill_and_resume(stage: Stage, location: &str) {
-    let kills = std::env::var(KILLS).ok().and_then(|kills| kills.parse().ok()).unwrap_or(5);
+    let kills: usize = std::env::var(KILLS).ok().and_then(|kills| kills.parse().ok()).unwrap_or(5);
     audit(&stage.store, 0).await;
     let mut cut_in_the_middle = 0;
     for round in 1..=kills {
@@ -66,7 +78,13 @@ async fn kill_and_resume(stage: Stage, location: &str) {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        tokio::time::sleep(Duration::from_millis(60 + 37 * (round as u64 % 7))).await;
+        // Most are killed while they write, some at any time before or after.
+        if round.is_multiple_of(4) {
+            tokio::time::sleep(Duration::from_millis(23 * (round as u64 % 31))).await;
+        } else {
+            until_it_writes(&stage.store, round).await;
+            tokio::time::sleep(Duration::from_millis(13 * (round as u64 % 5))).await;
+        }
         victim.kill().unwrap();
         victim.wait().unwrap();
         let before = stage.store.runs(&scope()).await.unwrap();

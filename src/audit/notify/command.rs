@@ -7,6 +7,7 @@ use tokio::process::{Child, Command};
 
 use super::{name_of, Answer, NotifyError, TransitionDocument};
 use crate::audit::store::Delivery;
+use crate::digest::Sha256Digest;
 
 /// A program that is started once for each transition, with the transition as a line of JSON on its standard input. It
 /// acknowledges by exiting with 0.
@@ -27,7 +28,8 @@ impl CommandSink {
     /// # Errors
     /// [`NotifyError::Setup`] when there is no program.
     pub fn new(command: Vec<OsString>, timeout: Duration) -> Result<Self, NotifyError> {
-        let name = name_of("command", &command.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("\0"));
+        let words = command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join("\0");
+        let name = name_of("command", Sha256Digest::of(words.as_bytes()));
         let mut parts = command.into_iter();
         let program = parts.next().filter(|program| !program.is_empty());
         let program = program.ok_or(NotifyError::Setup("a command sink needs a program to start"))?;

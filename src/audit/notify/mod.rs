@@ -66,7 +66,7 @@ enum Answer {
 }
 
 /// A name for what must not be printed: enough of its digest to tell it from others.
-fn name_of(kind: &str, what: &str) -> String {
-    let digest = Sha256Digest::of(what.as_bytes()).to_string();
+fn name_of(kind: &str, fingerprint: Sha256Digest) -> String {
+    let digest = fingerprint.to_string();
     format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))
 }

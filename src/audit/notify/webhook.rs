@@ -24,7 +24,7 @@ impl Webhook {
         if secrets.is_empty() {
             return Err(NotifyError::Setup("a webhook needs a secret to sign its messages with; its receiver shows one"));
         }
-        Ok(Self { name: name_of("webhook", url.reveal()), url, secrets, fetcher })
+        Ok(Self { name: name_of("webhook", url.fingerprint()), url, secrets, fetcher })
     }
 
     pub(super) fn name(&self) -> &str {

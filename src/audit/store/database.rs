@@ -208,18 +208,18 @@ impl Database {
     ///
     /// SQLite takes its one writer's place at the start: a reader that becomes a writer later may find itself locked out.
     pub(super) async fn write(&self, doing: &'static str) -> Result<Transaction, StoreError> {
-        self.begin("BEGIN IMMEDIATE", doing).await
+        self.begin("BEGIN IMMEDIATE", "BEGIN", doing).await
     }
 
     /// Begins a transaction that only reads, so that all that it reads belongs together.
     pub(super) async fn read(&self, doing: &'static str) -> Result<Transaction, StoreError> {
-        self.begin("BEGIN", doing).await
+        self.begin("BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", doing).await
     }
 
-    async fn begin(&self, sqlite: &'static str, doing: &'static str) -> Result<Transaction, StoreError> {
+    async fn begin(&self, sqlite: &'static str, postgres: &'static str, doing: &'static str) -> Result<Transaction, StoreError> {
         let open = match &self.pool {
             Pool::Sqlite(pool) => pool.begin_with(sqlite).await.map(Open::Sqlite),
-            Pool::Postgres(pool) => pool.begin().await.map(Open::Postgres),
+            Pool::Postgres(pool) => pool.begin_with(postgres).await.map(Open::Postgres),
         };
         let open = open.map_err(|source| explain(&self.name, doing, source))?;
         Ok(Transaction { open, name: self.name.clone(), doing })

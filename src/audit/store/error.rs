@@ -44,6 +44,14 @@ pub enum StoreError {
         /// The database.
         name: String,
     },
+    /// A server does not answer.
+    #[error("{name} did not answer within {seconds} s; is its address right, and may this machine connect to it?")]
+    Silent {
+        /// The database.
+        name: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// The database refuses or cannot be reached.
     #[error("{name} failed while {doing}: {source}")]
     Database {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, Executor, PgConnection};
 
 use super::database::{explain, Database, Pool};
 use super::StoreError;
@@ -59,21 +60,25 @@ impl StoreLocation {
             }
             Place::Server(options) => {
                 let options = options.as_ref().clone().application_name("cardproof");
-                let pool = PgPoolOptions::new()
-                    .max_connections(8)
-                    .acquire_timeout(CONNECT)
-                    .after_connect(|connection, _| {
-                        Box::pin(
-                            async move { sqlx::Executor::execute(connection, "SET search_path TO cardproof").await.map(|_| ()) },
-                        )
-                    })
-                    .connect_with(options)
-                    .await;
-                ("the PostgreSQL database".to_owned(), pool.map(Pool::Postgres))
+                let name = "the PostgreSQL database".to_owned();
+                greet(&options, &name).await?;
+                let pool = PgPoolOptions::new().max_connections(8).acquire_timeout(CONNECT).after_connect(|connection, _| {
+                    Box::pin(async move { connection.execute("SET search_path TO cardproof").await.map(|_| ()) })
+                });
+                (name, Ok(Pool::Postgres(pool.connect_lazy_with(options))))
             }
         };
         let pool = pool.map_err(|source| explain(&name, "connecting", source))?;
         Ok(Database { name, pool })
+    }
+}
+
+/// Connects once, to hear at once what is wrong: the pool would try again and again, and then only say that time is over.
+async fn greet(options: &PgConnectOptions, name: &str) -> Result<(), StoreError> {
+    let greeting = async { PgConnection::connect_with(options).await?.close().await };
+    match tokio::time::timeout(CONNECT, greeting).await {
+        Ok(greeted) => greeted.map_err(|source| explain(name, "connecting", source)),
+        Err(_) => Err(StoreError::Silent { name: name.to_owned(), seconds: CONNECT.as_secs() }),
     }
 }
 

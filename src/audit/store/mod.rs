@@ -52,10 +52,15 @@ impl Store {
         Ok(Self { database })
     }
 
-    /// Ends all connections in order. A store that is merely dropped loses nothing either.
+    /// Ends all connections in order. A store that is merely dropped loses nothing either, but a file that is closed holds
+    /// everything by itself, without its log beside it: it can be copied.
     pub async fn close(&self) {
         match &self.database.pool {
-            database::Pool::Sqlite(pool) => pool.close().await,
+            database::Pool::Sqlite(pool) => {
+                // Another process that is reading keeps the log; then the last one to close takes it in.
+                let _ = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await;
+                pool.close().await;
+            }
             database::Pool::Postgres(pool) => pool.close().await,
         }
     }

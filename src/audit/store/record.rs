@@ -54,6 +54,7 @@ impl Store {
             outcomes.extend(record_rows(&mut open, run, pending, settings).await?);
             pending = rest;
         }
+        count(&mut open, run.id, &outcomes).await?;
         open.commit().await?;
         Ok(outcomes)
     }
@@ -88,18 +89,22 @@ async fn record_rows(
     upsert(open, AGENTS, AGENT_COLUMNS, agents).await?;
     upsert(open, DIGESTS, DIGEST_COLUMNS, digests).await?;
     insert_transitions(open, scope_id, run.id, &changed, &settings.sinks).await?;
+    Ok(outcomes)
+}
+
+/// Adds to the counts of a run. It comes last: until the transaction ends, other workers of the run wait here.
+async fn count(open: &mut Transaction, run: i64, outcomes: &[AuditOutcome]) -> Result<(), StoreError> {
     let count = |class| i64::try_from(outcomes.iter().filter(|o| o.verdict.class() == class).count()).unwrap_or(i64::MAX);
     let values = vec![
         count(Class::Match).into(),
         count(Class::Mismatch).into(),
         count(Class::Absent).into(),
         count(Class::Undecided).into(),
-        run.id.into(),
+        run.into(),
     ];
     let update = "UPDATE runs SET matches = matches + ?, mismatches = mismatches + ?, absent = absent + ?,
         undecided = undecided + ? WHERE id = ?";
-    open.execute(update, values).await?;
-    Ok(outcomes)
+    open.execute(update, values).await.map(|_| ())
 }
 
 /// Inserts what the run does not have yet, and says what that was.

@@ -68,6 +68,7 @@ const LAYOUTS: &[&[&str]] = &[&[
         acknowledged_at BIGINT,
         last_error TEXT,
         PRIMARY KEY (sink, idempotency_key)){clustered}",
+    "CREATE INDEX deliveries_due ON deliveries (sink, next_attempt) WHERE acknowledged_at IS NULL",
     "CREATE TABLE disabled_sinks (
         sink TEXT NOT NULL PRIMARY KEY,
         disabled_at BIGINT NOT NULL,

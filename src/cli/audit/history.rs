@@ -12,10 +12,10 @@ use super::database::{self, StoreOptions};
 use super::run::now;
 use crate::cli::config::Config;
 use crate::cli::exit::{CliError, Exit};
-use crate::cli::named;
 use crate::cli::options::{NetworkOptions, OutputOptions};
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::{Shell, Style};
+use crate::cli::targets;
 
 /// Print what audits have found about one agent
 #[derive(Debug, clap::Args)]
@@ -182,7 +182,7 @@ impl From<&PastResult> for ResultDocument {
 pub(super) fn history(args: &HistoryArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let (found, network, agent) = crate::cli::block_on(async {
         let (store, mut network) = open(&args.store, &args.network, output).await?;
-        let (contract, agent) = named::target(&args.agent, &network)?;
+        let (contract, agent) = targets::target(&args.agent, &network)?;
         network.network.registry = contract;
         Ok((store.history(&database::scope(&network), agent).await.map_err(database::failed)?, network, agent))
     })?;

@@ -220,7 +220,10 @@ impl<'a> Session<'a> {
             };
             let Some(outcome) = outcome else { break };
             let outcome = outcome.map_err(database::failed)?;
-            tally.add(&outcome.verdict);
+            if tally.add(&outcome.verdict) {
+                let agent = outcome.verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
+                self.shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
+            }
             let history = match with_history {
                 Some(store) => earlier_results(store, &run, &outcome).await?,
                 None => Vec::new(),

@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::exit::CliError;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::{connect, named};
+use crate::cli::{connect, targets};
 
 /// Which agents.
 #[derive(Debug, Clone, Args)]
@@ -119,17 +119,17 @@ impl SelectOptions {
             (targets, format!("the token ids {list}"))
         } else if let Some(path) = &self.of.from {
             let (source, named) = if path.as_os_str() == "-" {
-                ("standard input".to_owned(), named::of_lines(std::io::stdin().lock(), "standard input", network)?)
+                ("standard input".to_owned(), targets::of_lines(std::io::stdin().lock(), "standard input", network)?)
             } else {
                 let source = path.display().to_string();
                 let file = File::open(path).map_err(|error| CliError::usage(format!("{source} cannot be read: {error}")))?;
-                let named = named::of_lines(BufReader::new(file), &source, network)?;
+                let named = targets::of_lines(BufReader::new(file), &source, network)?;
                 (source, named)
             };
             (of_one_registry(named, network)?, format!("the agents named in {source}"))
         } else {
             let path = self.of.listed.clone().unwrap_or_default();
-            let named = named::of_list(&path, network, shell)?;
+            let named = targets::of_list(&path, network, shell)?;
             (of_one_registry(named, network)?, format!("the agents of the list {}", path.display()))
         };
         if let Some(owner) = self.of.owner {
