@@ -1,7 +1,7 @@
 //! How fast the local chain is: start, a view over gRPC, views with 32 in flight, all on a registry of 100,000 agents.
 //!
 //! `cargo bench --bench devnet`; `CARDPROOF_BENCH_AGENTS` changes the number of agents. The memory that they take is printed.
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+#![allow(missing_docs, clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
 /// Memory of this process that is in use, in MiB.
 fn resident() -> Option<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().nth(1)?.parse::<u64>().ok()?;
-    Some(pages * 4096 >> 20)
+    Some((pages * 4096) >> 20)
 }
 
 /// `agentOf` of one agent at the last finalized block.

@@ -126,7 +126,7 @@ fn a_card_with_little_to_say_is_clean_too() {
         interfaces: vec![Interface::http_json("https://a.example.org/a2a")],
         ..Profile::default()
     };
-    for format in [Format::Combined, Format::Erc8004, Format::A2a, Format::A2a0, Format::SocietyAi, Format::Uumit] {
+    for format in [Format::Combined, Format::Erc8004, Format::A2a, Format::A2a0, Format::Uumit] {
         let built = build(&profile, Some(&ChainIdentity::unregistered(&network)), format).unwrap();
         let report = lint(&Document::parse(&built.bytes), &LintContext::default());
         let serious: Vec<_> = report.findings.iter().filter(|found| found.severity > Severity::Info).collect();
@@ -225,11 +225,15 @@ fn every_sample_converts_to_every_format_without_an_error_of_the_new_card() {
         let mut reading = read(&sample(name));
         // What a user would add by options, because these dialects have no place for it.
         let profile = &mut reading.profile;
+        // Only its own network reaches an agent by such a URL.
+        profile.interfaces.retain(|interface| !interface.url.starts_with("ws-agent:"));
         if profile.interfaces.is_empty() {
             profile.interfaces.push(Interface::http_json("https://agents.example.com/a2a"));
         }
+        let provider = || Provider { organization: "Example Labs".into(), url: Some("https://example.com".into()) };
+        profile.provider.get_or_insert_with(provider);
         profile.card_url.get_or_insert_with(|| "https://agents.example.com/card.json".into());
-        reading.identity.get_or_insert_with(identity);
+        reading.identity.get_or_insert_with(identity).owner.get_or_insert(OWNER.parse().unwrap());
         let context = LintContext { agent_uri: reading.profile.card_url.clone(), chain: None };
         for format in Format::ALL {
             let conversion = convert(&reading, format).unwrap_or_else(|error| panic!("{name} to {format}: {error}"));
@@ -253,6 +257,8 @@ fn what_cannot_be_carried_is_told_value_by_value() {
         if reading.profile.interfaces.is_empty() {
             reading.profile.interfaces.push(Interface::http_json("https://agents.example.com/a2a"));
         }
+        let provider = || Provider { organization: "Example Labs".into(), url: None };
+        reading.profile.provider.get_or_insert_with(provider);
         convert(&reading, format).unwrap().lost.into_iter().map(|lost| lost.pointer).collect()
     };
     assert_eq!(lost("combined", Format::Combined), Vec::<String>::new(), "nothing is lost on the way to itself");

@@ -10,6 +10,7 @@ use serde_json::Value;
 use support::command::assert_valid;
 
 const CARD: &str = "tests/vectors/card-testnet-287.json";
+const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000001";
 const DIGEST: &str = "6ac669950e9b18c444e549474615c0ce6555910b1e59ab6a599351cf31e10c38";
 
 fn cardproof(args: &[&str]) -> Command {
@@ -88,6 +89,19 @@ fn the_three_forms_of_a_contract_and_the_precedence_flag_environment_configurati
     assert_eq!(index(cardproof(&["token", "1", "--json"]).env("HOME", home).env("XDG_CONFIG_HOME", home)), "7");
 }
 
+/// The node and contract beside `network` in the file are that network's: choosing another by a flag leaves them behind.
+#[test]
+fn a_network_chosen_by_a_flag_does_not_get_the_configured_networks_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.toml");
+    std::fs::write(&path, "network = \"testnet\"\ncontract = \"7,0\"\nnode = [\"http://127.0.0.1:1\"]\n").unwrap();
+    let path = path.to_str().unwrap();
+    let document = json(&run(&["token", "1", "--json", "--network", "mainnet", "--config", path]));
+    assert_eq!(document["contract"]["index"], "10082");
+    let ran = run(&["verify", "1", "--network", "devnet", "--config", path, "--node-timeout", "1s"]);
+    assert!(stdout(&ran).contains("127.0.0.1:20100") || code(&ran) != 3, "{}", stdout(&ran));
+}
+
 #[test]
 fn a_network_of_the_configuration_can_be_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,12 +131,16 @@ fn bad_input_is_one_clear_sentence_and_exit_code_2() {
         (&["token", "\x1b]0;evil\x07"], "\\u{1b}"),
         (&["verify"], "required"),
         (&["verify", "1", "--offline"], "--offline"),
-        (&["verify", "Mf22soLh1NuZYFgBK8iSs", "--network", "testnet"], "--trust-contract 10082,0"),
+        (&["verify", "Mf22soLh1NuZYFgBK8iSs", "--network", "testnet"], "--network mainnet"),
+        (&["verify", "JyP9UULNJGYEmchgQB4fw", "--contract", "7", "--network", "devnet"], "--network testnet"),
+        (&["verify", "4FxuUP6fqy5Qmp5DHEqq", "--contract", "7", "--genesis-hash", GENESIS], "--network devnet"),
         (&["verify", "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs", "--network", "testnet"], "another network"),
         (&["verify", "1", "--quorum", "2", "--node", "http://127.0.0.1:1"], "quorum"),
         (&["verify", "1", "--proxy", "http://u:geheim@p"], "CARDPROOF_PROXY"),
         (&["verify", "1", "--fail-on", "none,absent"], "none"),
         (&["verify", "--expect-hash", DIGEST], "--url"),
+        (&["verify", "0", "--file", CARD], "--file"),
+        (&["verify", "0", "--url", "https://example.com"], "--url"),
         (&["verify", "--expect-hash", "zz", "--file", CARD], "64 hexadecimal digits"),
         (&["verify", "--expect-hash", DIGEST, "--file", "/does/not/exist"], "cannot be read"),
         (&["hash", "/does/not/exist"], "cannot be read"),
@@ -167,6 +185,10 @@ fn c_59_failures_with_json_are_a_document() {
     let document = json(&output);
     assert_valid("error", &document);
     assert_eq!(document["code"], "usage");
+    let unknown_option = run(&["verify", "1", "--jsonn", "--json"]);
+    assert_eq!(code(&unknown_option), 2);
+    assert_valid("error", &json(&unknown_option));
+    assert!(stderr(&unknown_option).contains("--jsonn"));
 }
 
 #[test]

@@ -218,7 +218,7 @@ async fn rejections_are_in_a_block_with_the_reasons_of_a_node() {
 
     let summary = outcome(&mut node, signed(&alice, 4, call(&net, "noSuchThing", token(1)), 20_000)).await;
     assert!(
-        matches!(rejection(&summary), RejectReason::InvalidReceiveMethod { contents: (_, name) } if name.as_receive_name().entrypoint_name().to_string() == "noSuchThing")
+        matches!(rejection(&summary), RejectReason::InvalidReceiveMethod { contents: (_, name) } if name.as_receive_name().entrypoint_name() == "noSuchThing")
     );
     paid += cost(&summary);
 

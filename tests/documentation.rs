@@ -31,3 +31,29 @@ fn c_88_examples_in_the_documentation_are_what_the_command_prints() {
     }
     assert!(run >= 2, "the documentation has lost its examples");
 }
+
+/// A schema that can be used by itself carries the schema of the report; it must be the same everywhere.
+#[test]
+fn c_62_every_schema_stands_by_itself_and_agrees_on_the_report() {
+    let read = |path: &std::path::Path| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let mut report = read("schemas/report.schema.json".as_ref());
+    let outer = report.as_object_mut().unwrap();
+    outer.remove("$schema");
+    outer.remove("$id");
+    let mut seen = 0;
+    for file in std::fs::read_dir("schemas").unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let schema = read(&path);
+            jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            if let Some(copy) = schema.pointer("/$defs/report") {
+                assert_eq!(*copy, report, "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 2);
+}

@@ -274,20 +274,16 @@ async fn the_report_for_people_names_verdict_digests_block_and_url() {
     let got = Sha256Digest::of(&[CARD, b"\n"].concat()).to_string();
     let expected = Sha256Digest::of(CARD).to_string();
     let block = net.last_finalized().height;
-    for word in [
-        "MISMATCH",
-        "hash",
-        "expected",
-        "got",
-        &got,
-        &expected,
-        &host.url("/newline.json"),
-        "127.0.0.1",
-        "HTTP 200",
-        "final newline",
-    ] {
-        assert!(ran.stdout.contains(word), "c_15: {word} is missing in {}", ran.stdout);
+    for word in ["MISMATCH", "hash", "expected", "got", &got, &expected, &host.url("/newline.json"), "final newline"] {
+        assert!(ran.stdout.contains(word), "{word} is missing in {}", ran.stdout);
     }
+    for word in ["127.0.0.1", "HTTP 200", "283", &got, &expected, "block"] {
+        assert!(ran.stderr.contains(word), "c_15: {word} is missing in {}", ran.stderr);
+    }
+    let terse = tool.run(&["verify", &agent, "--allow-http", "--allow-private"]).await;
+    let lines = |ran: &Ran| ran.stdout.lines().filter(|line| !line.starts_with("block")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(lines(&terse), lines(&ran), "-v never changes stdout");
+    assert_eq!(terse.stderr, "");
     assert!((0..=block).any(|height| ran.stdout.contains(&format!("block      {height} "))), "{}", ran.stdout);
 }
 
@@ -302,6 +298,44 @@ async fn hostile_text_reaches_no_terminal() {
             assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}']), "{args:?}: {text:?}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_of_a_local_list_are_verified_and_the_others_named() {
+    let ((net, tool), host) = (chain().await, host().await);
+    let agent = registered(&net, &host.url("/card.json")).await.to_string();
+    let names = tool.run(&["token", &agent, "--json"]).await.json();
+    let path = tool.folder().join("registry.json");
+    let list = serde_json::json!({ "agents": [
+        { "name": "here", "url": "https://a.example", "x-cardproof": { "caip19": names["caip19"] } },
+        { "name": "elsewhere", "url": "https://b.example", "x-cardproof": { "caip19": "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs" } },
+        { "name": "nowhere", "url": "https://c.example" },
+    ]});
+    std::fs::write(&path, list.to_string()).unwrap();
+    let path = path.to_str().unwrap();
+    let ran = tool.run(&["verify", "--agents", path, "--json", "--allow-http", "--allow-private"]).await;
+    assert_eq!((ran.code, result(&ran)["match"].as_bool()), (0, Some(true)), "{}", ran.stderr);
+    assert_eq!(ran.json()["summary"]["agents"], 1);
+    for name in ["elsewhere", "nowhere"] {
+        assert!(ran.stderr.contains(&format!("{name} is not verified")), "{}", ran.stderr);
+    }
+    std::fs::write(path, r#"{"agents":[]}"#).unwrap();
+    let empty = tool.run(&["verify", "--agents", path]).await;
+    assert_eq!(empty.code, 2, "c_61: {}", empty.stderr);
+    let absent = tool.run(&["verify", "--agents", "/does/not/exist.json"]).await;
+    assert_eq!(absent.code, 2, "{}", absent.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_of_the_card_stand_beside_the_verdict() {
+    let ((net, tool), host) = (chain().await, host().await);
+    let agent = registered(&net, &host.url("/card.json")).await;
+    let plain = result(&verify(&tool, agent, &[]).await);
+    assert_eq!(plain["checks"], serde_json::json!([]));
+    let ran = verify(&tool, agent, &["--check-card"]).await;
+    let checked = result(&ran);
+    assert_eq!((checked["match"].as_bool(), ran.code), (Some(true), 0));
+    assert!(!checked["checks"].as_array().unwrap().is_empty(), "the real card lacks a description, which is information");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,6 +48,8 @@ pub struct FoundCard {
     pub sha256: Sha256Digest,
     /// What it says.
     pub reading: Reading,
+    /// Whether the answer proved that it was complete; if not, bytes behind the last brace may be missing.
+    pub length_verified: bool,
 }
 
 /// Looks for the card of an agent or a site whose URL the user typed.
@@ -64,11 +66,12 @@ pub async fn discover(fetcher: &impl CardFetcher, site: &str) -> Result<Discover
         match fetcher.fetch(&url, Origin::User).await {
             Ok(fetched) => {
                 let status = fetched.trace.status;
+                let length_verified = fetched.length_verified;
                 let final_url = fetched.trace.final_url.clone().unwrap_or_else(|| url.clone());
                 match card_of(fetched.body) {
                     Ok((bytes, sha256, reading)) => {
                         discovery.attempts.push(Attempt { url: url.clone(), failure: None, status, retryable: false });
-                        discovery.found = Some(FoundCard { url, final_url, bytes, sha256, reading });
+                        discovery.found = Some(FoundCard { url, final_url, bytes, sha256, reading, length_verified });
                         break;
                     }
                     Err(failure) => {

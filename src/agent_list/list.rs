@@ -230,11 +230,8 @@ mod tests {
         let mut list = AgentList::parse(text).unwrap();
         list.add(entry("c")).unwrap();
         list.remove("b").unwrap();
-        let expected = text.replace("{\"name\":\"b\",\"url\":\"u\"}", "{\"name\": \"c\", \"url\": \"http://localhost:1\"}");
-        assert_eq!(list.to_text().replace("\"url\":", "\"url\" :").replace("\"url\" :", "\"url\":").len(), list.to_text().len());
-        assert!(list.to_text().starts_with(&expected[..expected.find("{\"name\": \"c\"").unwrap()]), "{}", list.to_text());
-        assert!(list.to_text().ends_with("\r\n ], \"after\": null }"), "{}", list.to_text());
-        assert_eq!(AgentList::parse(&list.to_text()).unwrap().entries().len(), 2);
+        let new = "{\"name\":\"c\",\"url\":\"http://localhost:1\"}";
+        assert_eq!(list.to_text(), text.replace("{\"name\":\"b\",\"url\":\"u\"}", new));
     }
 
     #[test]

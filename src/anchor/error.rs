@@ -172,7 +172,7 @@ pub enum AnchorError {
     /// The same call was signed before and may still end up on the chain.
     #[error(
         "the same transaction was signed at {signed} with nonce {nonce} and may still reach the chain until {expiry}: its hash is {hash}; \
-         follow it with `cardproof tx status {hash}`"
+         follow it with `cardproof tx status {hash}`, or send it, if it was not, with `cardproof tx send {hash}`"
     )]
     Repeated {
         /// The earlier transaction.

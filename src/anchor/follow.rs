@@ -113,7 +113,12 @@ impl Status {
             "transaction_hash": self.hash.to_string(),
             "state": self.state.as_str(),
             "block": block,
-            "outcome": outcome.map(|_| if self.rejection().is_some() { "rejected" } else { "success" }),
+            "outcome": outcome.and_then(|outcome| match outcome.effect {
+                TransactionEffect::Updated { .. } | TransactionEffect::Initialized { .. } => Some("success"),
+                TransactionEffect::Rejected(_) => Some("rejected"),
+                // Newer than this program: finalized all the same.
+                TransactionEffect::Other => None,
+            }),
             "reject": self.rejection().map(|rejection| json!({"code": rejection.code(), "name": rejection_name(rejection)})),
             "energy": outcome.and_then(|outcome| outcome.energy).map(|energy| energy.to_string()),
             "microccd": outcome.and_then(|outcome| outcome.microccd).map(|microccd| microccd.to_string()),

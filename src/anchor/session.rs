@@ -42,9 +42,15 @@ impl<'a> Session<'a> {
         (self.chain.settings().clock)()
     }
 
-    /// Asks the chain about every transaction that may still end up in a block.
+    /// Asks the chain about every transaction that may still end up in a block. One that a node refused is asked about too, until it
+    /// has expired: the refusal may have been about the repetition of an attempt that another node took.
     async fn settle(&self) -> Result<(), AnchorError> {
-        for entry in self.journal().entries()?.into_iter().filter(|entry| entry.state.is_open()) {
+        let now = self.now();
+        let is_doubtful = |entry: &Entry| {
+            let expiry = Timestamp(entry.signed.transaction.expiry().saturating_mul(1000));
+            entry.state.is_open() || (entry.state == JournalState::Refused && expiry > now)
+        };
+        for entry in self.journal().entries()?.into_iter().filter(is_doubtful) {
             if let Some(state) = settled(self.chain, &entry).await? {
                 self.lock.change(entry.hash(), state, self.now())?;
             }
@@ -157,11 +163,13 @@ impl<'a> Session<'a> {
             Ok(Sent::Accepted(_) | Sent::AlreadyKnown) => self.lock.change(hash, JournalState::Sent, self.now())?,
             Ok(Sent::Refused(why)) => {
                 // An earlier attempt with these bytes may have been taken, and this answer be about its repetition.
-                if self.chain.transaction_status(hash).await.is_ok_and(|status| status != TransactionStatus::Unknown) {
-                    self.lock.change(hash, JournalState::Sent, self.now())?;
-                } else {
-                    self.lock.change(hash, JournalState::Refused, self.now())?;
-                    return Err(AnchorError::Refused { hash, why });
+                match self.chain.transaction_status(hash).await {
+                    Ok(TransactionStatus::Unknown) => {
+                        self.lock.change(hash, JournalState::Refused, self.now())?;
+                        return Err(AnchorError::Refused { hash, why });
+                    }
+                    Ok(_) => self.lock.change(hash, JournalState::Sent, self.now())?,
+                    Err(cause) => return Err(AnchorError::SendUnclear { hash, cause }),
                 }
             }
             Err(cause) => return Err(AnchorError::SendUnclear { hash, cause }),
@@ -177,6 +185,9 @@ async fn settled(chain: &ChainClient, entry: &Entry) -> Result<Option<JournalSta
     Ok(match chain.transaction_status(entry.hash()).await? {
         TransactionStatus::Finalized(_) => Some(JournalState::Finalized),
         TransactionStatus::Unknown if block.time.0 / 1000 > transaction.expiry() => Some(JournalState::Expired),
-        _ => None,
+        TransactionStatus::Unknown => None,
+        TransactionStatus::Received | TransactionStatus::Committed(_) => {
+            (entry.state != JournalState::Sent).then_some(JournalState::Sent)
+        }
     })
 }

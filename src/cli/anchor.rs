@@ -165,7 +165,7 @@ pub(crate) async fn already_anchored(
             "caip19": Caip19 { chain: network.caip2(), badge }.to_string(), "explorer": null, "verify": report,
         }));
     } else {
-        conclude::report_lines(&verdict, shell);
+        shell.verdict(&verdict);
     }
     Ok(Exit::Ok)
 }

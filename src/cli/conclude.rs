@@ -4,7 +4,7 @@ use cardproof::anchor::{State, Status};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
 use cardproof::identity::TokenId;
-use cardproof::report::{self, ReportDocument};
+use cardproof::report::ReportDocument;
 use cardproof::verify::{Class, Verdict, Verifier, VerifySettings};
 
 use super::connect;
@@ -52,17 +52,10 @@ pub(crate) async fn show(
     let exit = status::show(status, chain, report.as_ref(), waited, json, shell);
     if let (false, Some(verdict)) = (json, &verdict) {
         shell.line("");
-        report_lines(verdict, shell);
+        shell.verdict(verdict);
     }
     Ok(match verdict.map(|verdict| verdict.class()) {
         Some(Class::Mismatch) if exit == Exit::Ok && status.state == State::Finalized => Exit::Negative,
         _ => exit,
     })
-}
-
-/// The verdict for people.
-pub(crate) fn report_lines(verdict: &Verdict, shell: &Shell) {
-    for line in report::lines(verdict, shell.is_verbose()) {
-        shell.toned(&line);
-    }
 }

@@ -54,6 +54,13 @@ pub(crate) struct NetworkConfig {
 }
 
 impl Config {
+    /// The name of the network that the file's own `contract` and `node` are of.
+    ///
+    /// Whoever chooses another network by a flag or the environment means that network's contract and nodes, not these.
+    pub(crate) fn own_network(&self) -> &str {
+        self.network.as_deref().unwrap_or("mainnet")
+    }
+
     /// Reads the file that was named, or the one in its usual place if there is one.
     pub(crate) fn load(named: Option<&Path>) -> Result<Self, CliError> {
         let usual;

@@ -19,6 +19,7 @@ mod register;
 mod settings;
 mod shell;
 mod show;
+mod targets;
 mod terminal;
 mod token;
 mod tx;
@@ -45,7 +46,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Verify(verify::Args),
+    Verify(Box<verify::Args>),
     Show(show::Args),
     Hash(hash::Args),
     Card(Box<card::Args>),
@@ -63,9 +64,10 @@ enum Command {
 
 /// Runs one command and says how the process ends.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return shell::print_usage(&error),
+        Err(error) => return shell::print_usage(&error, args.iter().any(|arg| arg == "--json")),
     };
     let shell = Shell::new(&cli.output);
     match dispatch(cli.command, &shell, &cli.output) {

@@ -56,7 +56,7 @@ pub(crate) struct NodeOptions {
     /// How old the newest finalized block may be [default: 10m]
     #[arg(long, value_name = "DURATION", env = "CARDPROOF_MAX_BLOCK_AGE", value_parser = humantime::parse_duration)]
     pub(crate) max_block_age: Option<Duration>,
-    /// How long one call to a node may take [default: 15s]
+    /// How long one call to a node may take [default: 10s]
     #[arg(long, value_name = "DURATION", env = "CARDPROOF_NODE_TIMEOUT", value_parser = humantime::parse_duration)]
     pub(crate) node_timeout: Option<Duration>,
     /// Neither read nor write the cache of contract modules
@@ -87,13 +87,13 @@ pub(crate) struct TlsOptions {
 #[command(next_help_heading = "Fetching")]
 pub(crate) struct FetchOptions {
     /// Also fetch plain http URLs
-    #[arg(long)]
+    #[arg(long, env = "CARDPROOF_ALLOW_HTTP", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
     pub(crate) allow_http: bool,
     /// Also fetch from loopback and private addresses (never from link-local ones)
-    #[arg(long)]
+    #[arg(long, env = "CARDPROOF_ALLOW_PRIVATE", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
     pub(crate) allow_private: bool,
     /// Also fetch from this host when its address is loopback or private (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "CARDPROOF_ALLOW_HOST", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,
     /// The largest card, after content decoding [default: 8MiB]
     #[arg(long, value_name = "SIZE", env = "CARDPROOF_MAX_BYTES")]

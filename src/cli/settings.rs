@@ -22,7 +22,7 @@ pub(crate) struct NetworkSettings {
 
 impl NetworkSettings {
     pub(crate) fn resolve(options: &NetworkOptions, config: &Config) -> Result<Self, CliError> {
-        let name = options.network.as_deref().or(config.network.as_deref()).unwrap_or("mainnet");
+        let name = options.network.as_deref().unwrap_or(config.own_network());
         let mut network = match config.networks.get(name) {
             Some(table) => from_table(name, table)?,
             None => Network::built_in(name).ok_or_else(|| unknown_network(name, config))?,
@@ -32,7 +32,7 @@ impl NetworkSettings {
         }
         if let Some(contract) = options.contract {
             network.registry = contract;
-        } else if let Some(contract) = &config.contract {
+        } else if let Some(contract) = config.contract.as_ref().filter(|_| name == config.own_network()) {
             network.registry = parse("contract", contract)?;
         }
         let mut trusted = options.trust_contract.clone();
@@ -48,7 +48,11 @@ impl NetworkSettings {
         if let AgentName::Caip19(caip) = agent {
             if caip.chain != self.network.caip2() {
                 let message = format!("{agent} is on another network than {} ({})", self.network.name, self.network.caip2());
-                return Err(CliError::refused("wrong_network", message).hint("choose its network with --network"));
+                let home = Network::built_in_names().filter_map(Network::built_in).find(|other| other.caip2() == caip.chain);
+                let hint = home.map_or("choose its network with --network".into(), |other| {
+                    format!("choose it with --network {}", other.name)
+                });
+                return Err(CliError::refused("wrong_network", message).hint(hint));
             }
         }
         let Some(badge) = agent.badge() else {
@@ -61,7 +65,11 @@ impl NetworkSettings {
             "{agent} was issued by the contract {}, not by the registry {} of {}",
             badge.contract, self.network.registry, self.network.name
         );
-        let hint = format!("allow it with --trust-contract {},{}", badge.contract.index, badge.contract.subindex);
+        let home = Network::built_in_names().filter_map(Network::built_in).find(|other| other.registry == badge.contract);
+        let hint = match home {
+            Some(other) => format!("that is the registry of {}: choose it with --network {}", other.name, other.name),
+            None => format!("allow it with --trust-contract {},{}", badge.contract.index, badge.contract.subindex),
+        };
         Err(CliError::refused("untrusted_contract", message).hint(hint))
     }
 }
@@ -122,7 +130,8 @@ impl NodeChoice {
             return Err(CliError::refused("offline", "this needs a node, and --offline forbids it")
                 .hint("leave --offline out, or verify a file with --expect-hash <hex> --file <card>"));
         }
-        let urls = [&options.node, &config.node].into_iter().find(|urls| !urls.is_empty()).cloned();
+        let configured = if network.name == config.own_network() { config.node.as_slice() } else { &[] };
+        let urls = [options.node.as_slice(), configured].into_iter().find(|urls| !urls.is_empty()).map(<[String]>::to_vec);
         let urls = urls.unwrap_or_else(|| network.nodes.iter().map(|url| url.clone().into_owned()).collect());
         if urls.is_empty() {
             return Err(CliError::refused("configuration", format!("no node is known for the network {}", network.name))

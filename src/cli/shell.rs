@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use cardproof::report::{Line, Tone};
+use cardproof::report::{self, Line, Tone};
+use cardproof::verify::Verdict;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -59,11 +60,6 @@ impl Shell {
         }
     }
 
-    /// Whether `-v` was given.
-    pub(crate) fn is_verbose(&self) -> bool {
-        self.verbose
-    }
-
     /// Writes one line of the result for people, piece by piece.
     pub(crate) fn styled(&self, pieces: &[(Style, &str)]) {
         let mut line = String::new();
@@ -78,7 +74,7 @@ impl Shell {
     }
 
     /// Writes one line of a report.
-    pub(crate) fn toned(&self, line: &Line) {
+    fn toned(&self, line: &Line) {
         let style = match line.tone {
             Tone::Plain => Style::Plain,
             Tone::Good => Style::Green,
@@ -86,6 +82,14 @@ impl Shell {
             Tone::Open => Style::Yellow,
         };
         self.styled(&[(Style::Dim, &format!("{:<11}", line.label)), (style, &line.value)]);
+    }
+
+    /// Writes the report of a verdict for people; with `-v` its details beside it, on stderr.
+    pub(crate) fn verdict(&self, verdict: &Verdict) {
+        report::lines(verdict).iter().for_each(|line| self.toned(line));
+        for line in report::details(verdict) {
+            self.detail(&format!("{:<11}{}", line.label, line.value));
+        }
     }
 
     /// Writes one line of the result for people.
@@ -196,10 +200,21 @@ struct ErrorDocument<'a> {
     hint: Option<&'a str>,
 }
 
-/// Prints what clap has to say: help and version to stdout, everything else to stderr.
-pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
-    // Whether `--json` was asked for is not known when parsing failed, so stdout stays empty.
+/// Prints what clap has to say: help and version to stdout, everything else to stderr and, with `--json`, as a document.
+pub(crate) fn print_usage(error: &clap::Error, json: bool) -> ExitCode {
     let _ = error.print();
+    if json && error.use_stderr() {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default();
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let hint = Some("cardproof help shows every command and option");
+        write_document(serde_json::to_string_pretty(&ErrorDocument {
+            schema: "cardproof.error/1",
+            code: "usage",
+            message,
+            hint,
+        }));
+    }
     if error.use_stderr() {
         Exit::Usage.into()
     } else {

@@ -59,11 +59,13 @@ pub(crate) fn lines(review: &Review) -> Vec<String> {
         format!("sender     {} (nonce {})", review.sender, transaction.nonce()),
     ];
     for change in &review.changes {
-        let (old, new) = (change.old.as_deref().unwrap_or("(none)"), change.new.as_deref().unwrap_or("(none)"));
-        lines.push(if old == new {
-            format!("keeps      {} {new}", change.what)
-        } else {
-            format!("changes    {} from {old} to {new}", change.what)
+        lines.push(match (change.what, &change.old, &change.new) {
+            ("agent", _, Some(agent)) => format!("agent      {agent}"),
+            (what, Some(old), Some(new)) if old == new => format!("keeps      {what} {new}"),
+            (what, Some(old), Some(new)) => format!("changes    {what} from {old} to {new}"),
+            (what, None, Some(new)) => format!("sets       {what} to {new}"),
+            (what, Some(old), None) => format!("erases     {what}, which was {old}"),
+            (what, None, None) => format!("leaves     {what} unset"),
         });
     }
     lines.push(format!("energy     {} NRG expected, {} allowed", review.energy, transaction.energy()));

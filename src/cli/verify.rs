@@ -1,5 +1,4 @@
 use std::collections::HashSet;
-use std::io::{BufRead, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,9 +6,9 @@ use std::time::Instant;
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
-use cardproof::identity::{AgentName, ContractAddress, TokenId};
+use cardproof::identity::{ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
-use cardproof::report::{self, ReportDocument, VerifyDocument};
+use cardproof::report::{ReportDocument, VerifyDocument};
 use cardproof::verify::{Class, LintCheck, Verdict, Verifier, VerifySettings};
 use clap::ValueEnum;
 use futures_util::stream::{self, StreamExt};
@@ -20,6 +19,7 @@ use super::exit::{CliError, Exit};
 use super::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
+use super::targets;
 
 /// How many agents are checked at once.
 const CONCURRENCY: usize = 16;
@@ -32,8 +32,11 @@ const CONCURRENCY: usize = 16;
     4 only absent ones besides matches; 5 internal error; 130 interrupted.")]
 pub(crate) struct Args {
     /// Token ids, badges or CAIP-19 identifiers; - reads a list from standard input, one a line
-    #[arg(value_name = "AGENT", required_unless_present = "expect_hash", conflicts_with = "expect_hash")]
+    #[arg(value_name = "AGENT", required_unless_present_any = ["expect_hash", "list"], conflicts_with = "expect_hash")]
     agents: Vec<String>,
+    /// Also verify the agents of a local agent list (registry.json) that are registered on chain
+    #[arg(long = "agents", id = "list", value_name = "FILE", conflicts_with = "expect_hash")]
+    list: Option<PathBuf>,
     /// Judge at this finalized block of the past instead of the newest
     #[arg(long, value_name = "HASH|HEIGHT")]
     at_block: Option<AtBlock>,
@@ -41,10 +44,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HEX", requires = "source")]
     expect_hash: Option<Sha256Digest>,
     /// The card to fetch for --expect-hash
-    #[arg(long, value_name = "URL", requires = "expect_hash", group = "source")]
+    #[arg(long, value_name = "URL", requires = "expect_hash", conflicts_with_all = ["agents", "list"], group = "source")]
     url: Option<String>,
     /// The card file for --expect-hash; - is standard input
-    #[arg(long, value_name = "FILE", requires = "expect_hash", group = "source")]
+    #[arg(long, value_name = "FILE", requires = "expect_hash", conflicts_with_all = ["agents", "list"], group = "source")]
     file: Option<PathBuf>,
     /// Also fetch and hash the cards of agents without a hash on chain
     #[arg(long)]
@@ -90,10 +93,13 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Ok(tally.exit());
     }
     let network = NetworkSettings::resolve(&args.node.network, &config)?;
-    let targets = targets(&args.agents, &network)?;
+    let targets = targets::select(&args.agents, args.list.as_deref(), &network, shell)?;
     super::block_on(async {
         let mut each = |place, verdict| {
-            tally.add(&verdict);
+            if tally.add(&verdict) {
+                let agent = verdict.subject.as_ref().map_or(String::new(), |subject| format!("agent {} ", subject.token_id));
+                shell.warning(&format!("{agent}is revoked, which --require-active counts as a mismatch"));
+            }
             results.add(place, verdict);
         };
         tokio::select! {
@@ -125,41 +131,6 @@ fn fail_on(classes: &[FailOn]) -> Result<Vec<Class>, CliError> {
             FailOn::None => None,
         })
         .collect())
-}
-
-/// The agents to check, each once, in the order they were named.
-fn targets(names: &[String], network: &NetworkSettings) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
-    let mut targets = Vec::new();
-    for name in names {
-        if name != "-" {
-            targets.push(target(name, network)?);
-            continue;
-        }
-        for (at, line) in std::io::stdin().lock().lines().enumerate() {
-            let line = line.map_err(|error| match error.kind() {
-                ErrorKind::InvalidData => CliError::usage(format!("standard input, line {}: this is not text in UTF-8", at + 1)),
-                _ => CliError::internal(format!("standard input cannot be read: {error}")),
-            })?;
-            let name = line.trim();
-            if !name.is_empty() && !name.starts_with('#') {
-                targets.push(target(name, network).map_err(|mut error| {
-                    error.message = format!("standard input, line {}: {}", at + 1, error.message);
-                    error
-                })?);
-            }
-        }
-    }
-    if targets.is_empty() {
-        return Err(CliError::refused("empty_selection", "no agent was named, so nothing was verified"));
-    }
-    let mut seen = HashSet::new();
-    targets.retain(|target| seen.insert(*target));
-    Ok(targets)
-}
-
-fn target(name: &str, network: &NetworkSettings) -> Result<(ContractAddress, TokenId), CliError> {
-    let agent: AgentName = name.parse().map_err(|error| CliError::usage(format!("{name}: {error}")))?;
-    network.locate(&agent)
 }
 
 /// Verifies the targets, registry by registry, and hands each verdict on with its place in the list.
@@ -228,9 +199,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, verdict: &Verdict) {
+    /// Counts a verdict; says whether it counts as a mismatch only because the agent is revoked.
+    fn add(&mut self, verdict: &Verdict) -> bool {
         let revoked = verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked);
-        self.found.insert(if self.require_active && revoked { Class::Mismatch } else { verdict.class() });
+        let demanded = self.require_active && revoked;
+        self.found.insert(if demanded { Class::Mismatch } else { verdict.class() });
+        demanded && verdict.class() != Class::Mismatch
     }
 
     fn exit(&self) -> Exit {
@@ -293,8 +267,6 @@ impl Results<'_> {
         if self.shown > 0 {
             self.shell.line("");
         }
-        for line in report::lines(verdict, self.shell.is_verbose()) {
-            self.shell.toned(&line);
-        }
+        self.shell.verdict(verdict);
     }
 }

@@ -39,4 +39,4 @@ pub use format::{Format, ReportOptions, ReportWriter};
 pub use run::{Change, HistoryPoint, ReportRow, RunEnd, RunHeader, RunPoint};
 #[cfg(feature = "audit")]
 pub use tally::Tally;
-pub use text::{lines, Line, Tone};
+pub use text::{details, lines, Line, Tone};

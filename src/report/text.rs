@@ -1,4 +1,5 @@
 use crate::identity::Badge;
+use crate::registry::AgentStatus;
 use crate::verify::{Class, Verdict};
 
 /// How a value is to be shown.
@@ -25,71 +26,78 @@ pub struct Line {
     pub tone: Tone,
 }
 
-/// The report of one verdict for people; `verbose` adds the details that tell a local fault from a remote one (C-15).
-pub fn lines(verdict: &Verdict, verbose: bool) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut plain = |label, value: Option<String>| {
-        if let Some(value) = value {
-            lines.push(Line { label, value, tone: Tone::Plain });
-        }
-    };
-    plain(
-        "agent",
-        verdict.subject.as_ref().map(|subject| {
-            let badge = Badge { contract: subject.contract, token_id: subject.token_id };
-            format!("{} of {} on {} ({badge})", subject.token_id, subject.contract, subject.network)
-        }),
-    );
-    plain(
-        "status",
-        verdict.anchor.as_ref().filter(|_| verbose || is_revoked(verdict)).map(|anchor| anchor.status.as_str().to_owned()),
-    );
-    plain("owner", verdict.anchor.as_ref().filter(|_| verbose).map(|anchor| anchor.owner.to_string()));
-    plain("uri", verdict.agent_uri.clone());
-    let evidence = verdict.evidence.as_ref();
-    plain("expected", verdict.anchored_sha256.map(|digest| digest.to_string()));
-    let got = evidence.and_then(|evidence| evidence.sha256);
-    plain("got", got.map(|digest| digest.to_string()));
-    if let Some(evidence) = evidence {
-        let wire = evidence.wire_sha256.filter(|wire| verbose || Some(*wire) != evidence.sha256);
-        plain("on wire", wire.map(|digest| digest.to_string()));
-        for hop in &evidence.hops {
-            plain("redirect", Some(format!("{} from {}", hop.status, hop.url)));
-        }
-        plain("final url", evidence.final_url.clone());
-        if verbose {
-            plain("address", evidence.ip.map(|ip| ip.to_string()));
-            plain("status", evidence.status.map(|status| format!("HTTP {status}")));
-            plain("type", evidence.content_type.clone());
-            plain("encoding", evidence.content_encoding.clone());
-            plain("bytes", evidence.bytes.map(|bytes| bytes.to_string()));
-            plain("took", Some(format!("{} ms", evidence.elapsed.as_millis())));
-        }
-    }
-    plain("block", verdict.block.map(|block| format!("{} {} at {}", block.height, block.hash, block.time)));
-    if verbose {
-        let module = verdict
-            .module_ref
-            .map(|module| format!("{module}, read with the {}", verdict.decoded_with.map_or("layout", |how| how.as_str())));
-        plain("module", module);
-    }
-    for note in &verdict.notes {
-        plain("note", Some(format!("{} ({})", note.message, note.code)));
-    }
-    for check in &verdict.checks {
-        plain("check", Some(format!("{}: {} ({})", check.severity.as_str(), check.message, check.code)));
-    }
+/// The report of one verdict for people.
+pub fn lines(verdict: &Verdict) -> Vec<Line> {
     let (word, tone) = match verdict.class() {
         Class::Match => ("MATCH", Tone::Good),
         Class::Mismatch => ("MISMATCH", Tone::Bad),
         Class::Absent => ("ABSENT", Tone::Open),
         Class::Undecided => ("UNDECIDED", Tone::Open),
     };
-    plain("reason", Some(format!("{} ({})", verdict.message, verdict.reason)));
-    lines.insert(0, Line { label: "verdict", value: word.to_owned(), tone });
-    lines
+    let mut lines = Lines(vec![Line { label: "verdict", value: word.to_owned(), tone }]);
+    let subject = verdict.subject.as_ref();
+    lines.add(
+        "agent",
+        subject.map(|subject| {
+            let badge = Badge { contract: subject.contract, token_id: subject.token_id };
+            format!("{} of {} on {} ({badge})", subject.token_id, subject.contract, subject.network)
+        }),
+    );
+    let revoked = verdict.anchor.as_ref().filter(|anchor| anchor.status == AgentStatus::Revoked);
+    lines.add("status", revoked.map(|anchor| anchor.status.as_str().to_owned()));
+    lines.add("uri", verdict.agent_uri.clone());
+    let evidence = verdict.evidence.as_ref();
+    lines.add("expected", verdict.anchored_sha256.map(|digest| digest.to_string()));
+    let got = evidence.and_then(|evidence| evidence.sha256);
+    lines.add("got", got.map(|digest| digest.to_string()));
+    if let Some(evidence) = evidence {
+        let wire = evidence.wire_sha256.filter(|wire| Some(*wire) != evidence.sha256);
+        lines.add("on wire", wire.map(|digest| digest.to_string()));
+        for hop in &evidence.hops {
+            lines.add("redirect", Some(format!("{} from {}", hop.status, hop.url)));
+        }
+        lines.add("final url", evidence.final_url.clone());
+    }
+    lines.add("block", verdict.block.map(|block| format!("{} {} at {}", block.height, block.hash, block.time)));
+    for note in &verdict.notes {
+        lines.add("note", Some(format!("{} ({})", note.message, note.code)));
+    }
+    for check in &verdict.checks {
+        lines.add("check", Some(format!("{}: {} ({})", check.severity.as_str(), check.message, check.code)));
+    }
+    lines.add("reason", Some(format!("{} ({})", verdict.message, verdict.reason)));
+    lines.0
 }
 
-fn is_revoked(verdict: &Verdict) -> bool {
-    verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == crate::registry::AgentStatus::Revoked)
+/// What tells a fault of the reader's own from one of the host, beside the report (C-15).
+pub fn details(verdict: &Verdict) -> Vec<Line> {
+    let mut lines = Lines(Vec::new());
+    let anchor = verdict.anchor.as_ref();
+    lines.add("owner", anchor.map(|anchor| anchor.owner.to_string()));
+    lines.add("status", anchor.map(|anchor| anchor.status.as_str().to_owned()));
+    if let Some(evidence) = &verdict.evidence {
+        lines.add("address", evidence.ip.map(|ip| ip.to_string()));
+        lines.add("answer", evidence.status.map(|status| format!("HTTP {status}")));
+        lines.add("type", evidence.content_type.clone());
+        lines.add("encoding", evidence.content_encoding.clone());
+        lines.add("bytes", evidence.bytes.map(|bytes| bytes.to_string()));
+        lines.add("got", evidence.sha256.map(|digest| digest.to_string()));
+        lines.add("on wire", evidence.wire_sha256.map(|digest| digest.to_string()));
+        lines.add("took", Some(format!("{} ms", evidence.elapsed.as_millis())));
+    }
+    lines.add("expected", verdict.anchored_sha256.map(|digest| digest.to_string()));
+    lines.add("block", verdict.block.map(|block| format!("{} {} at {}", block.height, block.hash, block.time)));
+    let how = verdict.decoded_with.map_or("layout", |how| how.as_str());
+    lines.add("module", verdict.module_ref.map(|module| format!("{module}, read with the {how}")));
+    lines.0
+}
+
+/// Lines as they are written.
+struct Lines(Vec<Line>);
+
+impl Lines {
+    /// Adds a line, if there is something to say.
+    fn add(&mut self, label: &'static str, value: Option<String>) {
+        self.0.extend(value.map(|value| Line { label, value, tone: Tone::Plain }));
+    }
 }

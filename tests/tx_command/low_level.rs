@@ -50,6 +50,28 @@ async fn a_transaction_is_built_signed_sent_and_followed_at_four_stations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_signed_and_not_sent_is_in_the_journal_and_can_be_sent_from_there() {
+    let bench = Bench::new().await;
+    let signed = bench.text("signed.json");
+    let register = ["tx", "register", "--uri", "https://a.example/c"];
+    bench.run_as(1, &[&register[..], &["--sign-only", "--out", &signed]].concat()).await.code(0);
+    // As if the machine had stopped between writing it down and sending it.
+    let transaction = Document::from_json(&bench.json_file("signed.json")).unwrap().signed().unwrap();
+    let (hash, sender) = (transaction.hash().to_string(), transaction.transaction.sender());
+    let journal = cardproof::anchor::journal::Journal::of(&bench.path("state"), &bench.net.genesis_hash(), sender);
+    let lock = journal.lock(Duration::ZERO).await.unwrap();
+    lock.record(&transaction, cardproof::registry::Timestamp(1_700_000_000_000)).unwrap();
+    drop(lock);
+    let run =
+        bench.run_as(1, &[&register[..], &["--yes", "--json"]].concat()).await.code(2).says(&format!("cardproof tx send {hash}"));
+    assert_eq!((run.error().as_str(), bench.sent_by(1).await), ("already_signed", 0));
+    assert_eq!(bench.run(&["tx", "send", &hash, "--yes", "--json"]).await.code(0).json()["outcome"], "success");
+    assert_eq!(bench.sent_by(1).await, 1);
+    // A hash that nobody knows and nobody vouches for is not waited for.
+    bench.run(&["tx", "status", &"ab".repeat(32), "--json"]).await.code(3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_entry_point_is_a_command() {
     let bench = Bench::new().await;
     let agent = bench.agent("https://a.example/card.json").await;

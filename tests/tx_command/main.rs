@@ -1,4 +1,5 @@
 //! The transaction commands as processes, against the embedded chain and a loopback host.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bench;

@@ -31,7 +31,7 @@ pub enum FlowError {
         /// The URI.
         uri: String,
         /// Why not.
-        failure: FetchFailure,
+        failure: Box<FetchFailure>,
     },
     /// The end of what the URI serves is not proven.
     #[error(

@@ -25,7 +25,7 @@ pub struct Context<'a, F> {
     pub wait: Option<Duration>,
 }
 
-/// Called with a transaction that is in the journal and not sent yet; sending waits for it.
+/// Called with the signed transaction before it is written down and sent. An error ends it there: nothing is on its way.
 pub type BeforeSending<'a> = &'a mut (dyn FnMut(&SignedTransaction) -> Result<(), AnchorError> + Send);
 
 /// A transaction that was sent.
@@ -80,10 +80,10 @@ pub async fn execute<F, S: Signer>(
         return Err(AnchorError::NotEnoughSignatures { given: signatures.count(), needed: plan.signature_count });
     }
     let signed = SignedTransaction { transaction, signatures };
+    before_sending(&signed)?;
     session.record(&signed)?;
     let hash = signed.hash();
     attendant.step(&Step::Signed(hash));
-    before_sending(&signed)?;
     session.send(&signed).await?;
     // Others may use the account while this transaction makes its way.
     drop(session);

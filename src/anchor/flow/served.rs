@@ -57,7 +57,10 @@ pub fn require_same(local: &[u8], served: &Fetched) -> Result<(), CardDiffers> {
 /// # Errors
 /// [`FlowError::Fetch`] when it serves nothing whole.
 pub(super) async fn fetch<F: CardFetcher>(fetcher: &F, uri: &str, origin: Origin) -> Result<Fetched, FlowError> {
-    let fetched = fetcher.fetch(uri, origin).await.map_err(|failure| FlowError::Fetch { uri: uri.to_owned(), failure })?;
+    let fetched = fetcher
+        .fetch(uri, origin)
+        .await
+        .map_err(|failure| FlowError::Fetch { uri: uri.to_owned(), failure: Box::new(failure) })?;
     if !fetched.length_verified {
         return Err(FlowError::LengthUnverified { uri: uri.to_owned() });
     }

@@ -13,8 +13,7 @@ pub(super) struct Card<'a> {
     description: &'a str,
     url: &'a str,
     version: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provider: Option<ProviderPart<'a>>,
+    provider: ProviderPart<'a>,
     capabilities: CapabilitiesPart<'a>,
     default_input_modes: Vec<&'a str>,
     default_output_modes: Vec<&'a str>,
@@ -111,7 +110,10 @@ pub(super) fn card<'a>(profile: &'a Profile, notes: &mut Vec<String>) -> Result<
         description: required(&profile.description, format, "a description")?,
         url: &interface.url,
         version: version(profile, notes),
-        provider: profile.provider.as_ref().map(ProviderPart::from),
+        provider: ProviderPart::from(profile.provider.as_ref().ok_or(BuildError::Missing {
+            format: format.as_str(),
+            field: "who operates the agent (--organization, or [provider] in the input)",
+        })?),
         capabilities: CapabilitiesPart::with_history(profile),
         default_input_modes: modes(&profile.input_modes, "text"),
         default_output_modes: modes(&profile.output_modes, "text"),

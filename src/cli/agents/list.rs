@@ -36,11 +36,9 @@ pub(super) fn run(_: &Args, file: &ListFile, shell: &Shell, output: &OutputOptio
         let chain = value.get(Entry::ON_CHAIN).and_then(|chain| chain.get("badge")).and_then(Value::as_str);
         let chain = chain.map(|badge| format!("  {badge}")).unwrap_or_default();
         let name = format!("{:<width$}", entry.name());
-        shell.styled(&[
-            (Style::Bold, &name),
-            (Style::Plain, &format!("  {transport:<6}  {}", entry.url())),
-            (Style::Dim, &chain),
-        ]);
+        let reached = format!("  {transport:<6}  {}", entry.url());
+        let pieces = [(Style::Bold, name.as_str()), (Style::Plain, reached.as_str()), (Style::Dim, chain.as_str())];
+        shell.styled(if chain.is_empty() { pieces.get(..2).unwrap_or(&pieces) } else { &pieces });
     }
     if list.entries().is_empty() {
         shell.note(&format!("{} has no agents yet", file.path().display()));

@@ -36,7 +36,7 @@ pub(super) struct Args {
 /// What the card says.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Content")]
-struct Content {
+pub(super) struct Content {
     /// The agent's display name
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
@@ -140,7 +140,7 @@ fn read_input(path: &Path) -> Result<Profile, CliError> {
 }
 
 impl Content {
-    fn apply(&self, profile: &mut Profile) -> Result<(), CliError> {
+    pub(super) fn apply(&self, profile: &mut Profile) -> Result<(), CliError> {
         let set = |field: &mut Option<String>, given: &Option<String>| {
             if given.is_some() {
                 field.clone_from(given);
@@ -194,7 +194,7 @@ impl Content {
 }
 
 /// `URL`, `URL,BINDING` or `URL,BINDING,VERSION`. A comma of the URL itself is written `%2C`.
-pub(super) fn interface(text: &str) -> Interface {
+fn interface(text: &str) -> Interface {
     let mut parts = text.splitn(3, ',');
     let mut interface = Interface::http_json(parts.next().unwrap_or_default());
     if let Some(binding) = parts.next() {
@@ -231,6 +231,7 @@ fn ask_missing(
     format: Format,
     ask: &mut dyn FnMut(&str) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
+    let from_scratch = profile.name.is_empty() && profile.description.is_empty() && profile.interfaces.is_empty();
     let mut until_said = |question: &str| loop {
         let answer = ask(question)?;
         if !answer.is_empty() {
@@ -252,6 +253,26 @@ fn ask_missing(
         }
         _ => {}
     }
+    if from_scratch {
+        ask_more(profile, ask)?;
+    }
+    Ok(())
+}
+
+/// Asks a user who gave nothing at all for what a card need not say.
+fn ask_more(profile: &mut Profile, ask: &mut dyn FnMut(&str) -> Result<String, CliError>) -> Result<(), CliError> {
+    let mut maybe = |question: &str| ask(question).map(|answer| Some(answer).filter(|answer| !answer.is_empty()));
+    if profile.version.is_none() {
+        profile.version = maybe("Which version is it? (empty: 1.0.0)")?;
+    }
+    if profile.provider.is_none() {
+        if let Some(organization) = maybe("Who operates it? (may stay empty)")? {
+            profile.provider = Some(Provider { organization, url: maybe("At which site? (may stay empty)")? });
+        }
+    }
+    while let Some(text) = maybe("A skill, as id|name|description|tag,tag (empty: no more)")? {
+        profile.skills.push(skill(&text)?);
+    }
     Ok(())
 }
 
@@ -271,6 +292,17 @@ mod tests {
         ask_missing(&mut profile, Format::Combined, &mut ask).unwrap();
         assert_eq!(asked.len(), 3, "an empty answer is asked for again: {asked:?}");
         assert_eq!(profile.interfaces[0].binding, "JSONRPC");
+    }
+
+    #[test]
+    fn a_user_who_gave_nothing_is_asked_for_the_rest_too() {
+        let mut answers = ["A", "Does", "https://a.example", "2.0.0", "Labs", "", "s|S|Says.|t", ""].into_iter();
+        let mut ask = |_: &str| Ok(answers.next().unwrap().to_owned());
+        let mut profile = Profile::default();
+        ask_missing(&mut profile, Format::Combined, &mut ask).unwrap();
+        assert_eq!((profile.version.as_deref(), profile.skills[0].tags.len()), (Some("2.0.0"), 1));
+        assert_eq!(profile.provider.unwrap().url, None);
+        assert_eq!(answers.next(), None);
     }
 
     #[test]

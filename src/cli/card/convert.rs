@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
-use cardproof::card::build::{Format, Verification};
+use cardproof::card::build::Format;
 use cardproof::card::convert::{convert, read_bytes};
 
-use super::build::{failed, interface};
+use super::build::{failed, Content};
 use super::identity::{self, IdentityOptions};
 use super::source::{load, SourceOptions};
 use super::write::{self, LostDocument, Made};
@@ -12,6 +12,8 @@ use crate::cli::options::OutputOptions;
 use crate::cli::shell::Shell;
 
 /// Convert a card to another dialect, and tell what could not be carried
+///
+/// Options give what the old card does not say, or should say differently.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A file, a URL, an agent, or - for standard input
@@ -26,21 +28,8 @@ pub(super) struct Args {
     /// Exit with 1 when something could not be carried
     #[arg(long)]
     strict: bool,
-    /// What the agent does, for a card that does not say it
-    #[arg(long, value_name = "TEXT")]
-    description: Option<String>,
-    /// The agent's version, for a card that does not say it
-    #[arg(long, value_name = "VERSION")]
-    agent_version: Option<String>,
-    /// Where the agent is reached, for a card that does not say it (repeatable)
-    #[arg(long, value_name = "URL[,BINDING[,VERSION]]")]
-    url: Vec<String>,
-    /// Where the new card will be hosted
-    #[arg(long, value_name = "URL")]
-    card_url: Option<String>,
-    /// Do not tell readers where they may have the badge checked
-    #[arg(long)]
-    no_verification: bool,
+    #[command(flatten)]
+    content: Content,
     #[command(flatten)]
     identity: IdentityOptions,
     #[command(flatten)]
@@ -51,26 +40,11 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let source = load(&args.card, &args.source, output)?;
     let mut reading =
         read_bytes(&source.bytes).map_err(|error| CliError::negative("not_a_card", format!("{}: {error}", source.name)))?;
-    let profile = &mut reading.profile;
-    if !args.url.is_empty() {
-        profile.interfaces = args.url.iter().map(|text| interface(text)).collect();
-    }
-    if let Some(description) = &args.description {
-        profile.description.clone_from(description);
-    }
-    if args.agent_version.is_some() {
-        profile.version.clone_from(&args.agent_version);
-    }
-    if args.card_url.is_some() {
-        profile.card_url.clone_from(&args.card_url);
-    }
-    if args.no_verification {
-        profile.verification = Some(Verification::default());
-    }
+    args.content.apply(&mut reading.profile)?;
     // A card's own claim is kept unless the user names an agent; a card without one takes the network of the options.
     if args.identity.agent.is_some() || reading.identity.is_none() {
         let known = identity::resolve(&args.identity, &args.source.node, &args.source.tls, output)?;
-        profile.card_url = profile.card_url.take().or(known.agent_uri);
+        reading.profile.card_url = reading.profile.card_url.take().or(known.agent_uri);
         reading.identity = Some(known.identity);
     }
     let conversion = convert(&reading, args.to).map_err(failed)?;

@@ -80,6 +80,9 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let Some(found) = discovery.found else {
         return Err(nothing_found(&args.site, &discovery.attempts));
     };
+    if !found.length_verified {
+        shell.warning("nothing proves that the answer is complete, so its hash may not be that of the card");
+    }
     if let Some(path) = &args.out {
         to_file(path, &found.bytes)?;
     }

@@ -82,7 +82,12 @@ impl<'a> Stage<'a> {
             self.shell.styled(&[(Style::Bold, &format!("{}. {title}", self.steps.len() + 1))]);
             self.shell.styled(&[(Style::Dim, "$ "), (Style::Bold, command)]);
         }
-        let run = tokio::process::Command::new(&self.program)
+        let mut run = tokio::process::Command::new(&self.program);
+        // What the user has set for other networks must not lead a step there.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARDPROOF_")) {
+            run.env_remove(name);
+        }
+        let run = run
             .args(command.split(' ').skip(1))
             .current_dir(self.folder.path())
             .env("CARDPROOF_CONFIG", "cardproof.toml")

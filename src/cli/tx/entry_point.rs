@@ -1,5 +1,5 @@
 use cardproof::anchor::flow::Change;
-use cardproof::anchor::{parameter_call, signatures_from_json, Call, Signer, ToSign};
+use cardproof::anchor::{check_environment, parameter_call, signatures_from_json, Call, Signer, ToSign};
 use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{AccountAddress, AgentName, ContractAddress, TokenId};
@@ -376,6 +376,7 @@ async fn set_agent_wallet(
                     .hint("give --wallet-keys, or --signatures over the message of `cardproof tx message agent-wallet`")
             })?;
             let keys = read_keys(source, Some(new_wallet), None, sender.password_file.as_ref(), sender.modes(), around.shell)?;
+            check_environment(keys.environment.as_deref(), &around.settings.network).map_err(failure::anchor)?;
             let message = wallet_message(chain, contract, agent, new_wallet, deadline).await?;
             keys.signer.sign(ToSign::Message(&message)).await.map_err(failure::anchor)?
         }

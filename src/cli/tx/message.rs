@@ -1,6 +1,6 @@
 //! The two messages that are signed outside of a transaction.
 
-use cardproof::anchor::{Signer, ToSign};
+use cardproof::anchor::{check_environment, Signer, ToSign};
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{AccountAddress, AgentName, ContractAddress};
@@ -97,6 +97,8 @@ fn agent_wallet(args: &AgentWallet, shell: &Shell, output: &OutputOptions) -> Re
     let deadline = Timestamp(args.deadline.milliseconds());
     let options = SenderOptions { sender: Some(args.wallet), ..args.sender.clone() };
     let keys = options.read(shell)?;
+    let environment = keys.as_ref().and_then(|keys| keys.environment.as_deref());
+    check_environment(environment, &settings.network).map_err(failure::anchor)?;
     let (message, signatures) = super::super::block_on(async {
         let message = match (&args.owner, args.wallet_nonce) {
             (Some(owner), Some(nonce)) => {

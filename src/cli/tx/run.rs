@@ -1,6 +1,6 @@
 //! One entry point, in one of four modes: build, try, sign, send.
 
-use cardproof::anchor::flow::{check_served, execute, Context};
+use cardproof::anchor::flow::{check_served, execute, Context, FlowError};
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
     check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
@@ -215,7 +215,9 @@ impl Command<'_> {
             if let Some(path) = &self.shared.out {
                 let mut document = self.document(signed.transaction.clone(), signed.signatures.count(), None);
                 document.add_signatures(signed.signatures.clone())?;
-                file::write(path, &document.to_json()?).map_err(|error| AnchorError::Build(error.message))?;
+                let failed =
+                    |error: CliError| FlowError::File { path: path.clone(), cause: std::io::Error::other(error.message) };
+                file::write(path, &document.to_json()?).map_err(failed)?;
             }
             sent = Some((signed.hash(), signed.transaction.expiry()));
             Ok(())

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{check_signatures, follow, AnchorError, Document, Session, SignedTransaction, State};
-use cardproof::chain::{AgentReader, AtBlock, ChainClient, TransactionHash};
+use cardproof::chain::{AgentReader, AtBlock, ChainClient, TransactionHash, TransactionStatus};
 use cardproof::registry::Timestamp;
 
 use crate::cli::config::Config;
@@ -146,8 +146,9 @@ async fn submit(
 ) -> Result<TransactionHash, AnchorError> {
     let hash = signed.hash();
     let session = Session::open(chain, state_folder, signed.transaction.sender()).await?;
-    // A transaction that is on the chain already is followed, not sent.
-    if !session.is_settled(hash)? {
+    // A transaction that the chain has already, or never will have, is followed, not sent.
+    let is_known = chain.transaction_status(hash).await? != TransactionStatus::Unknown;
+    if !is_known && !session.is_settled(hash)? {
         session.refuse_repetition(signed)?;
         session.nonce(Some(signed.transaction.nonce())).await?;
         session.record(signed)?;

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use cardproof::anchor::journal::Journal;
+use cardproof::anchor::journal::{Journal, JournalState};
 use cardproof::anchor::{follow, State, Status};
 use cardproof::chain::{AtBlock, ChainClient, TransactionHash};
 use serde_json::Value;
@@ -36,46 +36,56 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
     let state_folder = args.send.state_folder(&config)?;
-    let (hash, expiry, settings) = named(args, &config, output, &state_folder)?;
+    let Named { hash, expiry, refused, settings } = named(args, &config, output, &state_folder)?;
     let reach = &args.reach;
     let network = &settings.network;
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     super::super::block_on(async {
-        let wait = args.send.wait_for();
         let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
-        let status = follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await.map_err(failure::anchor)?;
+        let now = follow(&chain, &state_folder, hash, expiry, None, &mut on_change).await.map_err(failure::anchor)?;
+        if refused && now.state == State::Unknown {
+            shell.note("the node refused this transaction when it was sent");
+        }
+        // Nothing is to come of a transaction that was refused, or that nobody knows and nobody says how long it is good for.
+        let wait = args.send.wait_for().filter(|_| now.state != State::Unknown || (expiry.is_some() && !refused));
+        let status = match wait {
+            Some(_) => follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await.map_err(failure::anchor)?,
+            None => now,
+        };
         // Asked how things stand, "not yet" is an answer only to someone who did not want to wait.
         let exit = show(&status, &chain, None, true, output.json, shell);
         Ok(exit)
     })
 }
 
-/// Which transaction, when it expires, and on which network it is.
-fn named(
-    args: &Args,
-    config: &Config,
-    output: &OutputOptions,
-    state_folder: &Path,
-) -> Result<(TransactionHash, Option<u64>, NetworkSettings), CliError> {
+/// Which transaction, when it expires, whether a node refused it, and on which network it is.
+struct Named {
+    hash: TransactionHash,
+    expiry: Option<u64>,
+    refused: bool,
+    settings: NetworkSettings,
+}
+
+fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Path) -> Result<Named, CliError> {
     let options = &args.reach.node.network;
     let chosen = args.expiry.map(When::seconds);
     if let Ok(hash) = args.transaction.parse::<TransactionHash>() {
         let settings = NetworkSettings::resolve(options, config)?;
         let found =
             Journal::find(state_folder, &settings.network.genesis, hash).map_err(|error| failure::anchor(error.into()))?;
-        let expiry = found.map(|(_, entry)| entry.signed.transaction.expiry());
-        return Ok((hash, expiry.or(chosen), settings));
+        let refused = found.as_ref().is_some_and(|(_, entry)| entry.state == JournalState::Refused);
+        let expiry = found.map(|(_, entry)| entry.signed.transaction.expiry()).or(chosen);
+        return Ok(Named { hash, expiry, refused, settings });
     }
-    match file::read(&args.transaction)? {
-        Given::BlockItem(signed) => {
-            Ok((signed.hash(), Some(signed.transaction.expiry()), NetworkSettings::resolve(options, config)?))
-        }
+    let (signed, settings) = match file::read(&args.transaction)? {
+        Given::BlockItem(signed) => (signed, NetworkSettings::resolve(options, config)?),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;
             let signed = document.signed().ok_or_else(|| CliError::usage("the document is not signed yet, so it has no hash"))?;
-            Ok((signed.hash(), Some(signed.transaction.expiry()), settings))
+            (signed, settings)
         }
-    }
+    };
+    Ok(Named { hash: signed.hash(), expiry: Some(signed.transaction.expiry()), refused: false, settings })
 }
 
 /// Prints what is known of a transaction, and says how the command ends. `waited` makes "not finalized yet" a failure.

@@ -1,0 +1,83 @@
+//! Which agents a command is about: names, a list on standard input, a local agent list.
+
+use std::collections::HashSet;
+use std::io::{BufRead, ErrorKind};
+use std::path::Path;
+
+use cardproof::agent_list::{self, ListFile};
+use cardproof::identity::{AgentName, ContractAddress, TokenId};
+
+use super::exit::CliError;
+use super::settings::NetworkSettings;
+use super::shell::Shell;
+
+/// The agents, each once, in the order they were named; those of `list` come last.
+pub(crate) fn select(
+    names: &[String],
+    list: Option<&Path>,
+    network: &NetworkSettings,
+    shell: &Shell,
+) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
+    let mut targets = Vec::new();
+    for name in names {
+        if name == "-" {
+            targets.extend(from_standard_input(network)?);
+        } else {
+            targets.push(target(name, network)?);
+        }
+    }
+    if let Some(path) = list {
+        targets.extend(from_list(path, network, shell)?);
+    }
+    if targets.is_empty() {
+        return Err(CliError::refused("empty_selection", "no agent was named, so nothing was verified"));
+    }
+    let mut seen = HashSet::new();
+    targets.retain(|target| seen.insert(*target));
+    Ok(targets)
+}
+
+fn target(name: &str, network: &NetworkSettings) -> Result<(ContractAddress, TokenId), CliError> {
+    let agent: AgentName = name.parse().map_err(|error| CliError::usage(format!("{name}: {error}")))?;
+    network.locate(&agent)
+}
+
+/// One agent a line; empty lines and lines that start with # are left out.
+fn from_standard_input(network: &NetworkSettings) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
+    let mut targets = Vec::new();
+    for (at, line) in std::io::stdin().lock().lines().enumerate() {
+        let line = line.map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => CliError::usage(format!("standard input, line {}: this is not text in UTF-8", at + 1)),
+            _ => CliError::internal(format!("standard input cannot be read: {error}")),
+        })?;
+        let name = line.trim();
+        if !name.is_empty() && !name.starts_with('#') {
+            targets.push(target(name, network).map_err(|mut error| {
+                error.message = format!("standard input, line {}: {}", at + 1, error.message);
+                error
+            })?);
+        }
+    }
+    Ok(targets)
+}
+
+/// The agents of a local list that are registered on this network. Those left out are named, so that none is thought verified.
+fn from_list(path: &Path, network: &NetworkSettings, shell: &Shell) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
+    let unusable = |error: agent_list::ListError| CliError::usage(error.to_string());
+    if !path.exists() {
+        return Err(CliError::usage(format!("there is no agent list at {}", path.display())));
+    }
+    let found = ListFile::at(path).and_then(|file| file.read()).and_then(|list| agent_list::targets(&list)).map_err(unusable)?;
+    for name in &found.without {
+        shell.warning(&format!("{name} is not verified: the list names no token of it on chain"));
+    }
+    let mut targets = Vec::new();
+    for agent in &found.agents {
+        if agent.token.chain == network.network.caip2() {
+            targets.push(network.locate(&AgentName::Caip19(agent.token))?);
+        } else {
+            shell.warning(&format!("{} is not verified: it is on another network than {}", agent.name, network.network.name));
+        }
+    }
+    Ok(targets)
+}
