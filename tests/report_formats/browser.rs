@@ -16,6 +16,7 @@ pub struct Browser {
 }
 
 impl Browser {
+    #[allow(clippy::print_stdout, reason = "who runs the tests must see that this one did not run")]
     /// Starts a browser; `None`, with a sentence on the test's output, where there is none to start.
     pub async fn start() -> Option<Self> {
         let spawned = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
