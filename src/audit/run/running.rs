@@ -20,6 +20,7 @@ const HELD: usize = 4096;
 ///
 /// One task, the one that calls [`Running::next`], decides; reading, fetching and hashing happen in tasks of their own. Dropping
 /// it ends them.
+#[allow(clippy::vec_box, reason = "a verdict goes from queue to queue, and its pointer is what moves")]
 pub struct Running<R, F> {
     checker: Arc<Checker<R, F>>,
     targets: Box<dyn Iterator<Item = TokenId> + Send>,
@@ -77,6 +78,7 @@ struct Fetch {
 }
 
 /// What a task brings back.
+#[allow(clippy::large_enum_variant, reason = "made once for each agent and taken apart at once")]
 enum Done {
     Read { job: Job, verdict: Box<Verdict>, started: Instant, outcome: Result<Result<Reading, ChainError>, Panicked> },
     Fetched { verdict: Box<Verdict>, url: UrlKey, host: HostKey, known: Option<Known> },
@@ -363,8 +365,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         let Some((_, held)) = self.second_look.take() else { return Ok(()) };
         match newest {
             Ok(newest) => {
-                let is_newer = |verdict: &Box<Verdict>| verdict.block.is_none_or(|block| block.height < newest.height);
-                let (older, standing): (Vec<_>, Vec<_>) = held.into_iter().partition(is_newer);
+                let (older, standing): (Vec<_>, Vec<_>) =
+                    held.into_iter().partition(|verdict| verdict.block.is_none_or(|block| block.height < newest.height));
                 self.finished.extend(standing);
                 if !older.is_empty() {
                     self.second_look = Some((Some(newest), older));

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn known(number: u32) -> Known {
-        Known { digest: Sha256Digest::of(number.to_le_bytes()), bytes: number, status: 200, failure: None, flags: 0 }
+        Known { digest: Sha256Digest::of(&number.to_le_bytes()), bytes: number, status: 200, failure: None, flags: 0 }
     }
 
     #[test]
