@@ -9,6 +9,7 @@ use cardproof::audit::TransitionKind;
 use cardproof::identity::TokenId;
 use cardproof::registry::Timestamp;
 use cardproof::verify::Verdict;
+use sqlx::{Connection, Row};
 
 use super::stage::{agent, scope, settings, Stage};
 
@@ -67,6 +68,19 @@ async fn until_it_writes(store: &Store, round: usize) {
     }
 }
 
+/// A server finishes the last statement that a killed client has sent; what another process finds may change until then.
+async fn until_forgotten(location: &str) {
+    if !location.starts_with("postgres") {
+        return;
+    }
+    let mut watcher = sqlx::PgConnection::connect(location.split('?').next().unwrap()).await.unwrap();
+    let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'victim'";
+    while sqlx::query(sql).fetch_one(&mut watcher).await.unwrap().get::<i64, _>(0) > 0 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    watcher.close().await.unwrap();
+}
+
 async fn kill_and_resume(stage: Stage, location: &str) {
     let kills: usize = std::env::var(KILLS).ok().and_then(|kills| kills.parse().ok()).unwrap_or(5);
     audit(&stage.store, 0).await;
@@ -87,6 +101,7 @@ async fn kill_and_resume(stage: Stage, location: &str) {
         }
         victim.kill().unwrap();
         victim.wait().unwrap();
+        until_forgotten(location).await;
         let before = stage.store.runs(&scope()).await.unwrap();
         let counted = before[0].summary.agents;
         if before.len() == round + 1 && before[0].finished_at.is_none() {
@@ -127,5 +142,5 @@ async fn kill_9_while_recording_loses_nothing_and_repeats_nothing_postgres() {
     let Some(url) = super::postgres::new_database().await else { return };
     let location: StoreLocation = url.parse().unwrap();
     let store = Store::open(&location).await.unwrap();
-    kill_and_resume(Stage::at(store, location), &url).await;
+    kill_and_resume(Stage::at(store, location), &format!("{url}?application_name=victim")).await;
 }

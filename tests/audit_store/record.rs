@@ -63,7 +63,7 @@ async fn a_recording_cut_off_leaves_nothing_behind(stage: Stage) {
     let run = stage.begin().await;
     let verdicts = || (0..2000).map(|id| agent(id).matching()).collect::<Vec<_>>();
     // Dropped at many different points of its work.
-    for patience in [0, 1, 2, 4, 8] {
+    for patience in [0, 1, 1, 2, 2, 3, 4, 5, 8] {
         let wait = std::time::Duration::from_millis(patience);
         let settings = settings();
         let cut = tokio::time::timeout(wait, stage.store.record(&run, verdicts(), &settings)).await;

@@ -218,7 +218,13 @@ impl Database {
 
     async fn begin(&self, sqlite: &'static str, postgres: &'static str, doing: &'static str) -> Result<Transaction, StoreError> {
         let open = match &self.pool {
-            Pool::Sqlite(pool) => pool.begin_with(sqlite).await.map(Open::Sqlite),
+            Pool::Sqlite(pool) => {
+                // In a task, so that it goes to its end when nobody waits for it any more: sqlx 0.8 forgets a transaction that is
+                // given up in the middle of beginning, and its lock on the file would stay. One that is begun is rolled back.
+                let pool = pool.clone();
+                let begun = tokio::spawn(async move { pool.begin_with(sqlite).await });
+                begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map(Open::Sqlite)
+            }
             Pool::Postgres(pool) => pool.begin_with(postgres).await.map(Open::Postgres),
         };
         let open = open.map_err(|source| explain(&self.name, doing, source))?;

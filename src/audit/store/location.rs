@@ -59,7 +59,11 @@ impl StoreLocation {
                 (name, pool.map(Pool::Sqlite))
             }
             Place::Server(options) => {
-                let options = options.as_ref().clone().application_name("cardproof");
+                let options = options.as_ref().clone();
+                let options = match options.get_application_name() {
+                    Some(_) => options,
+                    None => options.application_name("cardproof"),
+                };
                 let name = "the PostgreSQL database".to_owned();
                 greet(&options, &name).await?;
                 let pool = PgPoolOptions::new().max_connections(8).acquire_timeout(CONNECT).after_connect(|connection, _| {
