@@ -16,9 +16,18 @@ pub struct Browser {
 }
 
 impl Browser {
-    #[allow(clippy::print_stdout, reason = "who runs the tests must see that this one did not run")]
     /// Starts a browser; `None`, with a sentence on the test's output, where there is none to start.
     pub async fn start() -> Option<Self> {
+        Self::start_with(json!({})).await
+    }
+
+    /// Starts a browser whose pages run no script.
+    pub async fn without_javascript() -> Option<Self> {
+        Self::start_with(json!({"profile.managed_default_content_settings.javascript": 2})).await
+    }
+
+    #[allow(clippy::print_stdout, reason = "who runs the tests must see that this one did not run")]
+    async fn start_with(preferences: Value) -> Option<Self> {
         let spawned = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = spawned else {
             println!("SKIPPED: there is no chromedriver here, so the HTML report was not opened in a browser.");
@@ -37,8 +46,9 @@ impl Browser {
             "--window-size=1360,1500",
             format!("--user-data-dir={}", profile.path().display()),
         ]);
+        let options = json!({"args": args, "prefs": preferences});
         let capabilities =
-            json!({"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": {"args": args}});
+            json!({"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": options});
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let mut browser = Self { driver, client, session: format!("http://127.0.0.1:{port}"), _profile: profile };
         let opened = browser.post("/session", json!({"capabilities": {"alwaysMatch": capabilities}})).await;
@@ -77,6 +87,12 @@ impl Browser {
     pub async fn click(&self, selector: &str) {
         let element = self.element(selector).await;
         self.post(&format!("/element/{element}/click"), json!({})).await;
+    }
+
+    /// The text of an element that a user can read, and nothing of one that is not shown.
+    pub async fn text(&self, selector: &str) -> String {
+        let path = format!("{}/element/{}/text", self.session, self.element(selector).await);
+        self.answer(self.client.get(path)).await.as_str().unwrap().to_owned()
     }
 
     /// Types into an element.

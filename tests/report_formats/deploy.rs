@@ -180,3 +180,22 @@ fn the_action_starts_a_command_that_there_is_and_runs_no_input() {
     assert!(arguments.starts_with("audit\n--ids\n1-5,7; touch broken\n"), "{arguments}");
     understands(&arguments.replace("; touch broken", "").lines().collect::<Vec<_>>());
 }
+
+#[test]
+fn the_alerts_are_about_metrics_that_there_are() {
+    let rules = &yaml("alerts.yaml")[0]["groups"][0]["rules"];
+    let known: Vec<String> = crate::prometheus::lint(&crate::sample::report(cardproof::report::Format::Prometheus))
+        .into_iter()
+        .map(|one| one.0)
+        .collect();
+    for rule in rules.as_vec().unwrap() {
+        let expression = rule["expr"].as_str().unwrap();
+        let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let metrics: Vec<&str> = words.filter(|word| word.starts_with("cardproof_")).collect();
+        assert!(!metrics.is_empty(), "{expression}");
+        for metric in metrics {
+            assert!(known.iter().any(|name| name == metric), "there is no metric {metric}");
+        }
+        assert!(rule["annotations"]["summary"].as_str().unwrap().ends_with('.'));
+    }
+}

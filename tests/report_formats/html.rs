@@ -117,6 +117,23 @@ async fn in_a_browser_it_filters_searches_sorts_opens_an_agent_and_keeps_hostile
 }
 
 #[tokio::test]
+async fn without_javascript_a_browser_shows_every_agent_and_opens_its_details() {
+    let page = page_of("report-plain.html", &agents());
+    let Some(browser) = Browser::without_javascript().await else { return };
+    browser.open(&page).await;
+    assert_eq!(browser.text(".controls").await, "", "the search is not shown where it does not work");
+    let table = browser.text("#agents").await;
+    for agent in agents() {
+        assert!(table.contains(&agent.verdict.message.split(':').next().unwrap().to_owned()), "{table}");
+    }
+    assert_eq!(browser.text("#agent-1 .past").await, "");
+    browser.click("#agent-1 summary").await;
+    assert!(browser.text("#agent-1 .past").await.contains("timeout"));
+    browser.picture("report-plain.png").await;
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn ten_thousand_agents_are_searched_and_sorted_without_a_wait() {
     let reasons = [Reason::Match; 40].into_iter().chain([Reason::HashMismatch, Reason::Timeout, Reason::NoHashOnChain]);
     let agents: Vec<Agent> = (0..10_000)
