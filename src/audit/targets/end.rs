@@ -130,7 +130,7 @@ mod tests {
     #[tokio::test]
     async fn gaps_are_looked_across() {
         assert_eq!(end(|id| id < 5000 && id % 31 == 0).await.end, 31 * 161 + 1);
-        assert_eq!(end(|id| id >= 20 && id < 700).await.end, 700, "the first ids may be missing");
+        assert_eq!(end(|id| (20..700).contains(&id)).await.end, 700, "the first ids may be missing");
     }
 
     #[tokio::test]
