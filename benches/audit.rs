@@ -81,7 +81,7 @@ async fn serve(agents: usize) {
         });
     }
     let net = Devnet::start().await.unwrap();
-    let agent = move |number| (url(number, port), Some(Sha256Digest::of(card(number)).0));
+    let agent = move |number| (url(number, port), Some(Sha256Digest::of(&card(number)).0));
     net.preload_agents(1, agents, agent).await.unwrap();
     println!("{} {port} {}", net.node_url(), net.genesis_hash());
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await.unwrap().unwrap();
