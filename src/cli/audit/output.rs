@@ -84,7 +84,7 @@ pub(super) struct Output<'a> {
 enum FileReport {
     Prometheus(PathBuf, Box<dyn ReportWriter>),
     /// The daemon's endpoint.
-    Metrics(MetricsRun),
+    Metrics(Box<MetricsRun>),
     Other {
         path: PathBuf,
         file: NamedTempFile,
@@ -124,7 +124,7 @@ impl<'a> Output<'a> {
 
     /// Feeds the daemon's endpoint, too.
     pub(super) fn also(&mut self, metrics: Option<MetricsRun>) {
-        self.files.extend(metrics.map(FileReport::Metrics));
+        self.files.extend(metrics.map(|run| FileReport::Metrics(Box::new(run))));
     }
 
     /// Prints nothing: stdout belongs to something else.
@@ -224,7 +224,7 @@ impl FileReport {
     fn finish(self, end: &RunEnd) -> io::Result<()> {
         match self {
             Self::Prometheus(_, writer) => writer.finish(end),
-            Self::Metrics(run) => Box::new(run).finish(end),
+            Self::Metrics(run) => run.finish(end),
             Self::Other { path, file, writer } => {
                 writer.finish(end)?;
                 file.persist(path).map(drop).map_err(|failure| failure.error)

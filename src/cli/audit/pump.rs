@@ -30,7 +30,7 @@ pub(super) struct Memory {
 
 enum Sink {
     Plain(mpsc::Sender<Result<AuditOutcome, StoreError>>),
-    Recorded(Recorder, Store, RunInfo),
+    Recorded(Recorder, Store, Box<RunInfo>),
 }
 
 impl Pump {
@@ -47,7 +47,7 @@ impl Pump {
             }
             Some(Memory { store, run, settings }) => {
                 let (recorder, outcomes) = Recorder::start(store.clone(), run.clone(), settings);
-                (Sink::Recorded(recorder, store, run), outcomes)
+                (Sink::Recorded(recorder, store, Box::new(run)), outcomes)
             }
         };
         let stop = Arc::new(Notify::new());
