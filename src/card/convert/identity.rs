@@ -157,18 +157,24 @@ fn snake(reader: &mut Reader<'_>) -> Option<ChainIdentity> {
 /// `{"index": 10082, "subindex": 0}`; whatever else stands in the object is not understood.
 fn contract(reader: &mut Reader<'_>, which: Which, at: &str) -> Option<ContractAddress> {
     let value = reader.peek(at)?;
-    let contract = ContractAddress::new(value.get("index")?.as_u64()?, value.get("subindex")?.as_u64()?);
+    let contract = ContractAddress::new(integer(value.get("index")?)?, integer(value.get("subindex")?)?);
     for part in ["index", "subindex"] {
         reader.understand_as(Aspect::Identity, format!("{at}/{part}"), contract.claims(which));
     }
     Some(contract)
 }
 
+/// The integer that a number is; `7.0` is 7. Doubles beyond 2^53 are no integers for sure.
+fn integer(value: &Value) -> Option<u64> {
+    let double = value.as_f64().filter(|double| double.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(double));
+    value.as_u64().or(double.map(|double| double as u64))
+}
+
 /// ERC-8004's registrations: the one of the identity, which it may tell alone, and those elsewhere.
 fn registrations(reader: &mut Reader<'_>, profile: &mut Profile, mut found: Option<ChainIdentity>) -> Option<ChainIdentity> {
     for n in 0..reader.len("/registrations") {
         let at = format!("/registrations/{n}");
-        let id = reader.peek(&format!("{at}/agentId")).and_then(Value::as_u64);
+        let id = reader.peek(&format!("{at}/agentId")).and_then(integer);
         let (Some(agent_id), Some(registry)) = (id, reader.peek_text(&format!("{at}/agentRegistry"))) else { continue };
         let here = match registry.parse() {
             Ok(Caip10::Contract(chain, contract)) => {
