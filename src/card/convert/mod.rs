@@ -100,15 +100,18 @@ fn altered(document: &Document<'_>) -> Vec<Lost> {
                 }
             }
             Kind::Array(items) => waiting.extend(items.iter().enumerate().map(|(n, item)| (format!("{pointer}/{n}"), item))),
-            Kind::Number(text) if !text.contains(['.', 'e', 'E']) => {
-                if text.parse::<u64>().is_err() && text.parse::<i64>().is_err() {
-                    found.push(Lost { pointer, message: "the number has too many digits to be carried exactly".into() });
-                }
+            Kind::Number(text) if is_too_long(text) => {
+                found.push(Lost { pointer, message: "the number has too many digits to be carried exactly".into() });
             }
             _ => {}
         }
     }
     found
+}
+
+/// Whether a number is an integer of more than 64 bits.
+fn is_too_long(number: &str) -> bool {
+    !number.contains(['.', 'e', 'E']) && number.parse::<u64>().is_err() && number.parse::<i64>().is_err()
 }
 
 /// Parses a card's bytes and reads it.
