@@ -7,7 +7,7 @@ use super::{schema_json, AnchorError, Call, Energy, Signatures, SignedTransactio
 /// The name and version of the document.
 const SCHEMA: &str = "cardproof.tx/1";
 
-/// What a transaction is expected to cost, the margin included.
+/// What a transaction is expected to take and cost, by a dry run. Its energy allowance is larger by a margin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// Energy of the whole transaction, in NRG.

@@ -63,6 +63,8 @@ pub struct Status {
     pub outcome: Option<TransactionOutcome>,
     /// That block, when it is finalized and known.
     pub block: Option<Block>,
+    /// When it expires, in seconds since 1970, as far as whoever asked knew.
+    pub expiry: Option<u64>,
     /// The token that it is about, when its events name one.
     pub token_id: Option<TokenId>,
     registries: Registries,
@@ -151,7 +153,7 @@ pub async fn status(chain: &ChainClient, hash: TransactionHash, expiry: Option<u
         (State::Finalized, Some(outcome)) => finalized_block(chain, outcome.block).await,
         _ => None,
     };
-    let mut status = Status { hash, state, outcome, block, token_id: None, registries };
+    let mut status = Status { hash, state, outcome, block, expiry, token_id: None, registries };
     status.token_id = token_of(status.events(), &registries);
     Ok(status)
 }

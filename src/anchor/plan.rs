@@ -29,7 +29,7 @@ pub struct Plan {
     pub transaction: Transaction,
     /// How many signatures its energy pays for.
     pub signature_count: u32,
-    /// What it is expected to take, the margin included.
+    /// What it is expected to take: what the dry run used, and what a transaction costs on top.
     pub estimate: Estimate,
     /// What its whole energy allowance costs, in microCCD: the most it can cost.
     pub most_microccd: u64,
@@ -62,7 +62,7 @@ pub fn check_environment(environment: Option<&str>, network: &Network) -> Result
 
 /// What an execution that used `used` NRG in a dry run is allowed: a twentieth and 50 NRG more.
 ///
-/// The chain may have moved on a little by the time it runs, and unused energy is not paid for. The whole estimate stays within
+/// The chain may have moved on a little by the time it runs, and unused energy is not paid for. The whole allowance stays within
 /// a tenth and 100 NRG of the real use.
 fn with_margin(used: u64) -> u64 {
     used.saturating_add(used / 20).saturating_add(50)
@@ -88,6 +88,10 @@ pub async fn dry_run(
     };
     match chain.invoke(block, &invocation).await? {
         Invoked::Returned { energy, events, .. } => Ok((energy, events)),
+        // Nodes answer so for a sender that does not exist, and contracts for an account that they were given.
+        Invoked::Rejected { rejection: Rejection::NoSuchAccount, .. } if chain.account(block, sender).await?.is_none() => {
+            Err(AnchorError::NoSuchAccount { address: sender, network: chain.settings().network.name.to_string() })
+        }
         Invoked::Rejected { rejection, .. } => Err(would_be_rejected(call, &rejection)),
     }
 }
@@ -142,8 +146,7 @@ pub async fn plan(
     }
     let price = price?;
     let microccd = |energy| price.microccd(energy).ok_or_else(|| AnchorError::Build("its cost is out of range".into()));
-    let estimate = base + with_margin(used);
-    let estimate = Estimate { energy: estimate, microccd: microccd(estimate)? };
+    let estimate = Estimate { energy: base + used, microccd: microccd(base + used)? };
     let most_microccd = microccd(transaction.energy())?;
     let available = account.available.unwrap_or(account.balance);
     if available < most_microccd {

@@ -6,6 +6,7 @@ mod bench;
 #[path = "../support/card_host.rs"]
 #[allow(dead_code, unreachable_pub, reason = "this file uses a part of it")]
 mod card_host;
+mod first_use;
 mod high_level;
 mod killed;
 mod low_level;

@@ -55,7 +55,8 @@ pub async fn execute<F, S: Signer>(
     let keys = signer.public_keys();
     let sender = signer.address();
     let plan = plan(chain, call.clone(), sender, Some(&keys), &context.choices).await?;
-    if !plan.can_be_signed {
+    // A signer that names no keys is for looking, or names them only when it signs: what it gives is checked then.
+    if !plan.can_be_signed && !keys.is_empty() {
         let needed = plan.signature_count;
         return Err(AnchorError::NotEnoughSignatures { given: signer.signature_count(), needed });
     }
@@ -64,6 +65,7 @@ pub async fn execute<F, S: Signer>(
         sender,
         transaction: plan.transaction.clone(),
         changes,
+        signature_count: plan.signature_count,
         energy: plan.estimate.energy,
         microccd: plan.estimate.microccd,
         most_microccd: plan.most_microccd,

@@ -32,6 +32,26 @@ impl Journal {
         Self { path: folder.join(format!("{}.jsonl", AccountAddress(canonical))) }
     }
 
+    /// The journals of all accounts of a network that have one, in the order of their files' names.
+    ///
+    /// # Errors
+    /// [`JournalError::Disk`] when their folder cannot be read.
+    pub fn all(state_folder: &Path, genesis: &GenesisHash) -> Result<Vec<Self>, JournalError> {
+        let network: String = genesis.to_string().chars().take(16).collect();
+        let folder = state_folder.join("transactions").join(network);
+        let disk = |cause| JournalError::Disk { path: folder.clone(), cause };
+        let files = match fs::read_dir(&folder) {
+            Ok(files) => files,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(disk(error)),
+        };
+        let paths: Result<Vec<PathBuf>, _> = files.map(|file| file.map(|file| file.path())).collect();
+        let mut paths = paths.map_err(disk)?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        paths.sort();
+        Ok(paths.into_iter().map(|path| Self { path }).collect())
+    }
+
     /// Looks for a transaction in the journals of all accounts of a network.
     ///
     /// # Errors
@@ -41,21 +61,9 @@ impl Journal {
         genesis: &GenesisHash,
         hash: TransactionHash,
     ) -> Result<Option<(Self, Entry)>, JournalError> {
-        let network: String = genesis.to_string().chars().take(16).collect();
-        let folder = state_folder.join("transactions").join(network);
-        let disk = |cause| JournalError::Disk { path: folder.clone(), cause };
-        let files = match fs::read_dir(&folder) {
-            Ok(files) => files,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(disk(error)),
-        };
-        for file in files {
-            let path = file.map_err(disk)?.path();
-            if path.extension().is_some_and(|extension| extension == "jsonl") {
-                let journal = Self { path };
-                if let Some(entry) = journal.entries()?.into_iter().rev().find(|entry| entry.hash() == hash) {
-                    return Ok(Some((journal, entry)));
-                }
+        for journal in Self::all(state_folder, genesis)? {
+            if let Some(entry) = journal.entries()?.into_iter().rev().find(|entry| entry.hash() == hash) {
+                return Ok(Some((journal, entry)));
             }
         }
         Ok(None)

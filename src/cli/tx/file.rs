@@ -20,10 +20,22 @@ pub(crate) enum Given {
     BlockItem(SignedTransaction),
 }
 
+/// What the argument may be besides a file and hexadecimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Nothing.
+    Nothing,
+    /// The hash of a transaction; the caller has looked for one before.
+    Transaction,
+}
+
 /// Reads a document or a block item in hexadecimal: from a file, standard input (`-`), or the argument itself.
-pub(crate) fn read(argument: &str) -> Result<Given, CliError> {
+pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
     if let Some(bytes) = block_item(argument) {
         return from_bytes(&bytes);
+    }
+    if argument != "-" && !Path::new(argument).exists() {
+        return Err(nothing(argument, names));
     }
     let content = read_file(Path::new(argument))?;
     let text = std::str::from_utf8(&content).map_err(|_| CliError::usage(format!("{argument} is not text in UTF-8")))?;
@@ -32,7 +44,24 @@ pub(crate) fn read(argument: &str) -> Result<Given, CliError> {
     }
     let json: Value = serde_json::from_str(text)
         .map_err(|error| CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")))?;
+    if json.get("schema").and_then(Value::as_str) != Some("cardproof.tx/1") {
+        let message = format!("{argument} is not a transaction document: its schema is not cardproof.tx/1");
+        return Err(CliError::negative("not_a_transaction", message));
+    }
     Document::from_json(&json).map(|document| Given::Document(Box::new(document))).map_err(failure::anchor)
+}
+
+/// The argument is no file, nor anything else.
+fn nothing(argument: &str, names: Names) -> CliError {
+    let is_hash = argument.parse::<cardproof::chain::TransactionHash>().is_ok();
+    match names {
+        Names::Transaction => CliError::usage(format!(
+            "{argument} is neither a transaction's hash, which has 64 hexadecimal digits, nor a transaction in hexadecimal, nor a file"
+        )),
+        Names::Nothing if is_hash => CliError::usage(format!("{argument} is the hash of a transaction, and the whole is needed"))
+            .hint("follow it with `cardproof tx status`"),
+        Names::Nothing => CliError::usage(format!("{argument} is neither a transaction in hexadecimal nor a file")),
+    }
 }
 
 /// Long enough not to be a file's name, and hexadecimal.

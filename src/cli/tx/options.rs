@@ -49,11 +49,10 @@ impl SenderOptions {
         read_keys(source, self.sender, self.signers.as_ref(), self.password_file.as_ref(), self.modes(), shell).map(Some)
     }
 
-    /// Reads the keys, which the command cannot do without.
-    pub(crate) fn require(&self, shell: &Shell) -> Result<SenderKeys, CliError> {
+    /// Reads the keys, which the command cannot do without. `without` is what the user can do who has none here.
+    pub(crate) fn require(&self, without: &str, shell: &Shell) -> Result<SenderKeys, CliError> {
         self.read(shell)?.ok_or_else(|| {
-            CliError::usage("signing needs the account's keys")
-                .hint("name their file with --keys, or build without signing: --build-only")
+            CliError::usage("signing needs the account's keys").hint(format!("name their file with --keys, or {without}"))
         })
     }
 
@@ -189,6 +188,17 @@ pub(crate) struct ReachOptions {
     pub(crate) fetch: FetchOptions,
     #[command(flatten)]
     pub(crate) tls: TlsOptions,
+}
+
+impl ReachOptions {
+    /// Refuses `--offline` where nothing can be done without a node. `instead` is what can.
+    pub(crate) fn require_online(&self, instead: &str) -> Result<(), CliError> {
+        if !self.node.offline {
+            return Ok(());
+        }
+        Err(CliError::refused("offline", "this needs a node, and --offline forbids it")
+            .hint(format!("leave --offline out{instead}")))
+    }
 }
 
 /// What to do with the transaction instead of sending it.

@@ -46,18 +46,34 @@ pub(crate) fn run(build: &Build, shell: &Shell, output: &OutputOptions) -> Resul
     }
     let config = Config::load(output.config.as_deref())?;
     let settings = NetworkSettings::resolve(&shared.reach.node.network, &config)?;
-    let keys = if sends || mode.sign_only { Some(shared.sender.require(shell)?) } else { shared.sender.read(shell)? };
+    let keys = if sends || mode.sign_only {
+        Some(shared.sender.require("build without signing: --build-only", shell)?)
+    } else {
+        shared.sender.read(shell)?
+    };
     let sender = keys.as_ref().map(|keys| keys.signer.address()).or(shared.sender.sender);
     let sender = sender
         .ok_or_else(|| CliError::usage("the sender is not known").hint("name it with --sender, or its keys with --keys"))?;
     let command = Command { shared, json: output.json, shell, config, settings, keys, sender };
     let offline = (mode.build_only || mode.sign_only) && shared.header.is_complete() && build.needs_node().is_none();
+    if shared.reach.node.offline && !offline {
+        return Err(not_offline(build.needs_node()));
+    }
     super::super::block_on(async {
         if offline {
             return command.offline(build).await;
         }
         command.online(build).await
     })
+}
+
+fn not_offline(needed_for: Option<&str>) -> CliError {
+    if let Some(why) = needed_for {
+        return CliError::refused("offline", format!("{why}, and --offline forbids to ask a node"))
+            .hint("leave --offline out, or say it with other options");
+    }
+    CliError::refused("offline", "this needs a node, and --offline forbids it")
+        .hint("with --build-only or --sign-only and all of --nonce, --expiry and --energy (or --execution-energy) it needs none")
 }
 
 impl Command<'_> {
@@ -190,7 +206,7 @@ impl Command<'_> {
             return Ok(Exit::Ok);
         }
         self.shell.line(&format!("{} would succeed at block {}", document.transaction.call().receive_name, plan.block.height));
-        self.shell.line(&format!("energy     {} NRG expected, {} allowed", estimate.energy, document.transaction.energy()));
+        self.shell.line(&format!("energy     {} NRG expected, {} at most", estimate.energy, document.transaction.energy()));
         self.shell.line(&format!("cost       {} expected, {} at most", ccd(estimate.microccd), ccd(most)));
         for event in events {
             self.shell.line(&format!("event      {event}"));
