@@ -21,6 +21,7 @@ pub use account_keys::{check_keys, check_signatures, signatures_needed, PublicKe
 pub use describe::{parameter_call, schema_json};
 pub use document::{signatures_from_json, Document, Estimate};
 pub use error::AnchorError;
+use follow::follow_sent;
 pub use follow::{follow, status, State, Status};
 pub use plan::{check_environment, dry_run, plan, Choices, Plan, DEFAULT_EXPIRY_SECONDS};
 pub use session::Session;

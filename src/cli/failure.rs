@@ -82,6 +82,7 @@ fn flow(error: FlowError) -> CliError {
         FlowError::StillPending { .. } => CliError::cannot_tell("still_pending", message),
         FlowError::NoTokenId(_) => CliError::cannot_tell("no_token_id", message),
         FlowError::NotHosted { .. } => CliError::cannot_tell("not_hosted", message),
+        FlowError::Busy => CliError::cannot_tell("registration_busy", message),
         FlowError::File { .. } => CliError::internal(message),
         FlowError::State { .. } => CliError::refused("state_damaged", message),
     }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod attacks;
 mod bench;
 #[path = "../support/card_host.rs"]
 #[allow(dead_code, unreachable_pub, reason = "this file uses a part of it")]

@@ -143,7 +143,7 @@ async fn hosted<F: CardFetcher>(
     let give_up = Instant::now() + request.host_wait;
     let (mut interval, mut said) = (FIRST_INTERVAL, String::new());
     loop {
-        let now = match fetch(context.fetcher, &request.uri, Origin::User).await {
+        let now = match fetch(context.fetcher, &request.uri, Origin::Untrusted).await {
             Ok(served) => match require_same(card, &served) {
                 Ok(()) => return Ok(()),
                 Err(differs) => differs.to_string(),

@@ -242,7 +242,8 @@ impl Command<'_> {
         let (hash, expiry) = sent.ok_or_else(|| CliError::internal("nothing was sent"))?;
         let wait = self.shared.send.wait_for();
         let mut on_change = |state: cardproof::anchor::State| self.shell.detail(&format!("{hash} is {}", state.as_str()));
-        let status = follow(chain, &state_folder, hash, Some(expiry), wait, &mut on_change).await.map_err(failure::anchor)?;
+        let status = follow(chain, &state_folder, hash, Some(expiry), wait, &mut on_change).await;
+        let status = status::or_unknown(status, chain, hash, Some(expiry), self.shell)?;
         Ok(status::show(&status, chain, None, wait.is_some(), self.json, self.shell))
     }
 }
@@ -265,5 +266,5 @@ pub(super) fn anchored(call: &Call) -> Option<(String, cardproof::digest::Sha256
 /// What is anchored together must be what the URI serves now (fault C-16).
 pub(super) async fn check_url(fetcher: &Fetcher, call: &Call) -> Result<(), CliError> {
     let Some((uri, sha256)) = anchored(call) else { return Ok(()) };
-    check_served(fetcher, &uri, Origin::User, sha256).await.map_err(|error| failure::anchor(error.into()))
+    check_served(fetcher, &uri, Origin::Untrusted, sha256).await.map_err(|error| failure::anchor(error.into()))
 }

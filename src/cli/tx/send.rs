@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         let wait = args.send.wait_for();
         let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
         let expiry = Some(signed.transaction.expiry());
-        let status = follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await.map_err(failure::anchor)?;
+        let status = follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await;
+        let status = status::or_unknown(status, &chain, hash, expiry, shell)?;
         Ok(status::show(&status, &chain, None, wait.is_some(), output.json, shell))
     })
 }

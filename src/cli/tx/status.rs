@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use cardproof::anchor::journal::{Journal, JournalState};
-use cardproof::anchor::{follow, State, Status};
+use cardproof::anchor::{follow, AnchorError, State, Status};
 use cardproof::chain::{AtBlock, ChainClient, TransactionHash};
 use serde_json::Value;
 
@@ -45,7 +45,13 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     super::super::block_on(async {
         let _watch = interrupt::watch(hash, shell);
         let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
-        let now = follow(&chain, &state_folder, hash, expiry, None, &mut on_change).await.map_err(failure::anchor)?;
+        let now = match follow(&chain, &state_folder, hash, expiry, None, &mut on_change).await {
+            // A node that stumbles is asked again.
+            Err(AnchorError::Chain(_)) if args.send.wait_for().is_some() && expiry.is_some() => {
+                Status::unknown(&chain, hash, expiry)
+            }
+            now => now.map_err(failure::anchor)?,
+        };
         if refused && now.state == State::Unknown {
             shell.note("the node refused this transaction when it was sent");
         }
@@ -89,6 +95,23 @@ fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Pa
         }
     };
     Ok(Named { hash: signed.hash(), expiry: Some(signed.transaction.expiry()), refused: false, settings })
+}
+
+/// What became of a transaction that was sent. When no node says so any more, it is unknown, and its hash is not lost.
+pub(crate) fn or_unknown(
+    status: Result<Status, AnchorError>,
+    chain: &ChainClient,
+    hash: TransactionHash,
+    expiry: Option<u64>,
+    shell: &Shell,
+) -> Result<Status, CliError> {
+    match status {
+        Err(AnchorError::Chain(error)) => {
+            shell.warning(&format!("what became of it cannot be told now: {error}"));
+            Ok(Status::unknown(chain, hash, expiry))
+        }
+        status => status.map_err(failure::anchor),
+    }
 }
 
 /// Prints what is known of a transaction, and says how the command ends. `waited` makes "not finalized yet" a failure.
