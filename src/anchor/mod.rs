@@ -23,6 +23,7 @@ pub use document::{signatures_from_json, Document, Estimate};
 pub use error::AnchorError;
 use follow::follow_sent;
 pub use follow::{follow, status, State, Status};
+use plan::check_sendable;
 pub use plan::{check_environment, dry_run, plan, Choices, Plan, DEFAULT_EXPIRY_SECONDS};
 pub use session::Session;
 pub use signer::{Signatures, Signer, ToSign};

@@ -13,6 +13,8 @@ pub struct Choices {
     pub nonce: Option<u64>,
     /// When the transaction expires, in seconds since 1970; 10 minutes from now when not given.
     pub expiry: Option<u64>,
+    /// For how many seconds it may wait, from when it is planned, when `expiry` is not given.
+    pub lifetime: Option<u64>,
     /// The energy allowance; what the dry run used and a margin when not given.
     pub energy: Option<Energy>,
     /// How many signatures it will carry; as many as the account needs when not given.
@@ -21,6 +23,9 @@ pub struct Choices {
 
 /// How long a transaction may wait to be included when the user does not say: as long as concordium-client's, 10 minutes.
 pub const DEFAULT_EXPIRY_SECONDS: u64 = 600;
+
+/// How far ahead a transaction may expire when it is sent: what nodes accept unless they are told otherwise.
+const LONGEST_LIFE_SECONDS: u64 = 2 * 60 * 60;
 
 /// A transaction ready to be shown and signed, and what a node says about it.
 #[derive(Debug, Clone)]
@@ -138,7 +143,8 @@ pub async fn plan(
         None => chain.next_nonce(sender).await?.nonce,
     };
     let now = (chain.settings().clock)();
-    let expiry = choices.expiry.unwrap_or(now.0 / 1000 + DEFAULT_EXPIRY_SECONDS);
+    let expiry =
+        choices.expiry.unwrap_or_else(|| (now.0 / 1000).saturating_add(choices.lifetime.unwrap_or(DEFAULT_EXPIRY_SECONDS)));
     check_expiry(expiry, now)?;
     let transaction = Transaction::new(call, sender, nonce, expiry, energy, signature_count)?;
     if transaction.energy() < base + used {
@@ -166,6 +172,18 @@ pub(super) fn check_expiry(expiry: u64, now: Timestamp) -> Result<(), AnchorErro
         return Ok(());
     }
     Err(AnchorError::Expired(expiry))
+}
+
+/// Requires an expiry (seconds since 1970) to be one that nodes accept now.
+///
+/// # Errors
+/// [`AnchorError::Expired`] and [`AnchorError::ExpiryTooFar`].
+pub(super) fn check_sendable(expiry: u64, now: Timestamp) -> Result<(), AnchorError> {
+    check_expiry(expiry, now)?;
+    if expiry > (now.0 / 1000).saturating_add(LONGEST_LIFE_SECONDS) {
+        return Err(AnchorError::ExpiryTooFar(Timestamp(expiry.saturating_mul(1000))));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

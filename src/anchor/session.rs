@@ -7,7 +7,7 @@ use crate::registry::Timestamp;
 
 use super::follow::is_past;
 use super::journal::{Entry, Journal, JournalLock, JournalState};
-use super::plan::check_expiry;
+use super::plan::check_sendable;
 use super::{AnchorError, Call, SignedTransaction};
 
 /// How long a run waits for another run of the same account, and for its own earlier transactions to be finalized.
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`AnchorError::Journal`]; the transaction must not be sent then. [`AnchorError::Expired`] when it is too late for it.
     pub fn record(&self, signed: &SignedTransaction) -> Result<(), AnchorError> {
-        check_expiry(signed.transaction.expiry(), self.now())?;
+        check_sendable(signed.transaction.expiry(), self.now())?;
         let hash = signed.hash();
         if self.journal().entries()?.into_iter().any(|entry| entry.hash() == hash) {
             return Ok(());

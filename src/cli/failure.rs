@@ -35,7 +35,9 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
         AnchorError::WalletNetwork { .. } | AnchorError::DocumentNetwork { .. } => {
             CliError::refused("wrong_network", message).hint("choose the network with --network")
         }
-        AnchorError::NoSuchAccount { .. } => CliError::refused("no_such_account", message).hint("check --sender and --network"),
+        AnchorError::NoSuchAccount { .. } => {
+            CliError::refused("no_such_account", message).hint("check the address and --network")
+        }
         AnchorError::ForeignKey { .. } => CliError::refused("foreign_key", message),
         AnchorError::BadSignature { .. } => CliError::refused("bad_signature", message),
         AnchorError::SignatureConflict { .. } => CliError::refused("signature_conflict", message),
@@ -52,6 +54,7 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
         AnchorError::NonceUsed { .. } => CliError::refused("nonce_used", message),
         AnchorError::NonceGap { .. } => CliError::refused("nonce_gap", message),
         AnchorError::Expired(_) => CliError::refused("expired", message),
+        AnchorError::ExpiryTooFar(_) => CliError::refused("expiry_too_far", message),
         AnchorError::Repeated { .. } => CliError::refused("already_signed", message),
         AnchorError::Refused { .. } => CliError::negative("refused_by_node", message),
         AnchorError::SendUnclear { .. } => CliError::cannot_tell("send_unclear", message),

@@ -90,3 +90,49 @@ async fn a_sent_transaction_keeps_its_hash_when_the_node_is_gone() {
     let hash = signed.hash().to_string();
     assert_eq!((status["state"].as_str(), status["transaction_hash"].as_str()), (Some("unknown"), Some(hash.as_str())));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_is_not_given_to_an_account_that_does_not_exist() {
+    let bench = Bench::new().await;
+    let agent = bench.agent("https://a.example/c").await;
+    let nobody = cardproof::identity::AccountAddress([9; 32]).to_string();
+    for args in [
+        &["tx", "transfer", &agent, "--to", &nobody][..],
+        &["tx", "update-operator", "--add", &nobody],
+        &["tx", "set-agent-wallet", &agent, "--wallet", &nobody, "--deadline", "10m"],
+    ] {
+        let run = bench.run_as(1, &[args, &["--yes", "--json"]].concat()).await.code(2).says(&nobody);
+        assert_eq!(run.error(), "no_such_account");
+    }
+    assert_eq!(bench.sent_by(1).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expiry_that_no_node_accepts_is_refused_before_anything_is_signed() {
+    let bench = Bench::new().await;
+    let register = ["tx", "register", "--uri", "https://a.example/c", "--yes", "--json"];
+    let run = bench.run_as(1, &[&register[..], &["--expiry", "3h"]].concat()).await.code(2).says("two hours");
+    assert_eq!((run.error().as_str(), bench.sent_by(1).await), ("expiry_too_far", 0));
+    bench.run_as(1, &[&register[..], &["--expiry", "110m"]].concat()).await.code(0);
+    bench.run_as(1, &[&register[..], &["--wait", "--no-wait"]].concat()).await.code(2);
+    bench.run(&["tx", "inspect", "abc"]).await.code(1).says("not a transaction");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duration_counts_for_each_of_two_steps() {
+    let bench = Bench::new().await;
+    let uri = bench.url("/card.json");
+    let card = bench.write("card.json", "{ \"token\": \"{{badge}}\" }\n");
+    let register = ["register", "--two-step", "--card", &card, "--uri", &uri, "--expiry", "3s", "--yes", "--json"];
+    let filled = bench.path("card.0.json");
+    let host = async {
+        while !filled.exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // Longer than the first transaction had.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        bench.serve("/card.json", std::fs::read(&filled).unwrap());
+    };
+    let (run, ()) = tokio::join!(bench.run_as(1, &register), host);
+    assert_eq!(run.code(0).json()["verify"]["match"], true);
+}

@@ -2,8 +2,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::anchor::{
-    check_environment, check_signatures, follow_sent, plan, AnchorError, Call, Choices, Plan, Session, SignedTransaction, Signer,
-    Status, ToSign,
+    check_environment, check_sendable, check_signatures, follow_sent, plan, AnchorError, Call, Choices, Plan, Session,
+    SignedTransaction, Signer, Status, ToSign,
 };
 use crate::chain::ChainClient;
 
@@ -75,6 +75,7 @@ pub(super) async fn guarded<F, S: Signer>(
         let needed = plan.signature_count;
         return Err(AnchorError::NotEnoughSignatures { given: signer.signature_count(), needed });
     }
+    check_sendable(plan.transaction.expiry(), (chain.settings().clock)())?;
     let review = Review {
         network: network.name.to_string(),
         sender,

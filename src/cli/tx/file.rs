@@ -60,6 +60,10 @@ fn nothing(argument: &str, names: Names) -> CliError {
         )),
         Names::Nothing if is_hash => CliError::usage(format!("{argument} is the hash of a transaction, and the whole is needed"))
             .hint("follow it with `cardproof tx status`"),
+        Names::Nothing if argument.len() > 2 && argument.bytes().all(|byte| byte.is_ascii_hexdigit()) => CliError::negative(
+            "not_a_transaction",
+            format!("{argument} is hexadecimal and not a transaction: {} digits are too few, or one is missing", argument.len()),
+        ),
         Names::Nothing => CliError::usage(format!("{argument} is neither a transaction in hexadecimal nor a file")),
     }
 }

@@ -5,7 +5,7 @@ use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
     check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
 };
-use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::fetch::{Fetcher, Origin};
 use cardproof::identity::AccountAddress;
 use cardproof::registry::parameter::{EntryPoint, Parameter, Register, SetAgentUri};
@@ -23,7 +23,7 @@ use crate::cli::terminal::{ccd, Terminal};
 
 use super::entry_point::{Build, Built, Surroundings};
 use super::file;
-use super::options::{SenderKeys, SharedOptions};
+use super::options::{SenderKeys, SharedOptions, When};
 use super::status;
 
 /// A command that has read its options.
@@ -91,7 +91,9 @@ impl Command<'_> {
         let choices = self.shared.header.choices();
         let keys = self.keys.as_ref();
         let count = choices.signatures.or(keys.map(|keys| keys.signer.signature_count())).unwrap_or(1);
-        let (Some(nonce), Some(expiry), Some(energy)) = (choices.nonce, choices.expiry, choices.energy) else {
+        let (Some(nonce), Some(expiry), Some(energy)) =
+            (choices.nonce, self.shared.header.expiry.map(When::seconds), choices.energy)
+        else {
             return Err(CliError::internal("nonce, expiry and energy are not all known"));
         };
         let transaction = Transaction::new(call, self.sender, nonce, expiry, energy, count).map_err(failure::anchor)?;
@@ -106,6 +108,7 @@ impl Command<'_> {
             None => network.registry,
         };
         let chain = connect::chain(&reach.node, &reach.tls, &self.config, network, registry, AtBlock::LastFinalized)?;
+        self.require_accounts(&chain, &build.receivers()).await?;
         let built = build.build(&self.surroundings(Some(&chain))).await?;
         let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &self.config)?;
         if !self.shared.send.no_url_check {
@@ -125,6 +128,21 @@ impl Command<'_> {
         self.choose_nonce(&chain, &plan).await?;
         let estimate = Some(plan.estimate);
         self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
+    }
+
+    /// The registry gives an agent to any 32 bytes; from those of no account it never comes back.
+    async fn require_accounts(&self, chain: &ChainClient, receivers: &[AccountAddress]) -> Result<(), CliError> {
+        if receivers.is_empty() {
+            return Ok(());
+        }
+        let block = chain.pin(AtBlock::LastFinalized).await.map_err(connect::refused)?;
+        for &address in receivers {
+            if chain.account(&block, address).await.map_err(connect::refused)?.is_none() {
+                let network = self.settings.network.name.to_string();
+                return Err(failure::anchor(AnchorError::NoSuchAccount { address, network }));
+            }
+        }
+        Ok(())
     }
 
     /// A nonce that nobody chose must be certain, and not be given twice without a word (fault C-75).
