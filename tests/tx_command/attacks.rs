@@ -136,3 +136,18 @@ async fn a_duration_counts_for_each_of_two_steps() {
     let (run, ()) = tokio::join!(bench.run_as(1, &register), host);
     assert_eq!(run.code(0).json()["verify"]["match"], true);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_inspect_says_about_bytes_is_a_document_itself() {
+    let bench = Bench::new().await;
+    let signed = bench.text("signed.json");
+    bench.run_as(1, &["tx", "register", "--uri", "https://a.example/c", "--sign-only", "--out", &signed]).await.code(0);
+    let item = bench.json_file("signed.json")["block_item_hex"].as_str().unwrap().to_owned();
+    let said = bench.run(&["tx", "inspect", &item, "--json"]).await.code(0);
+    let inspected = bench.write("inspected.json", said.stdout());
+    assert_eq!(bench.run(&["tx", "inspect", &inspected, "--json"]).await.code(0).json(), said.json());
+    let changed = said.stdout().replace("https://a.example/c", "https://b.example/c");
+    let changed = bench.write("changed.json", changed);
+    assert_eq!(bench.run(&["tx", "inspect", &changed, "--json"]).await.code(1).error(), "inconsistent");
+    assert_eq!(bench.run(&["tx", "send", &inspected, "--yes", "--json"]).await.code(0).json()["outcome"], "success");
+}

@@ -10,6 +10,7 @@ use crate::cli::exit::CliError;
 use crate::cli::failure;
 use crate::cli::shell::Shell;
 
+use super::inspect;
 use super::parameters::read_file;
 
 /// A transaction as the user gave it.
@@ -48,7 +49,22 @@ pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
         let message = format!("{argument} is not a transaction document: its schema is not cardproof.tx/1");
         return Err(CliError::negative("not_a_transaction", message));
     }
+    if json.get("network").is_some_and(Value::is_null) {
+        return inspected(&json);
+    }
     Document::from_json(&json).map(|document| Given::Document(Box::new(document))).map_err(failure::anchor)
+}
+
+/// What `tx inspect` says about a block item, which does not say its network: those bytes, from which all the rest must follow.
+fn inspected(json: &Value) -> Result<Given, CliError> {
+    let refuse = |why: &str| CliError::negative("inconsistent", format!("the transaction document is inconsistent: {why}"));
+    let item = json.get("block_item_hex").and_then(Value::as_str).and_then(|item| hex::decode(item).ok());
+    let item = item.ok_or_else(|| refuse("it names no network, and holds no block item"))?;
+    let signed = SignedTransaction::from_block_item(&item).map_err(failure::anchor)?;
+    if inspect::without_network(&inspect::of_block_item(signed.clone()))? != *json {
+        return Err(refuse("it does not follow from its block item"));
+    }
+    Ok(Given::BlockItem(signed))
 }
 
 /// The argument is no file, nor anything else.

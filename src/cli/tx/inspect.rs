@@ -25,14 +25,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Given::Document(document) => (document.to_json().map_err(failure::anchor)?, *document),
         Given::BlockItem(signed) => {
             let document = of_block_item(signed);
-            let mut json = document.to_json().map_err(failure::anchor)?;
-            // The chain's own bytes do not say which network they are for.
-            for field in ["network", "genesis_hash"] {
-                if let Some(value) = json.get_mut(field) {
-                    *value = Value::Null;
-                }
-            }
-            (json, document)
+            (without_network(&document)?, document)
         }
     };
     if output.json {
@@ -45,7 +38,18 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     Ok(Exit::Ok)
 }
 
-fn of_block_item(signed: SignedTransaction) -> Document {
+/// The document of a block item: the chain's own bytes do not say which network they are for.
+pub(super) fn without_network(document: &Document) -> Result<Value, CliError> {
+    let mut json = document.to_json().map_err(failure::anchor)?;
+    for field in ["network", "genesis_hash"] {
+        if let Some(value) = json.get_mut(field) {
+            *value = Value::Null;
+        }
+    }
+    Ok(json)
+}
+
+pub(super) fn of_block_item(signed: SignedTransaction) -> Document {
     Document {
         network: String::new(),
         genesis: GenesisHash([0; 32]),
