@@ -86,6 +86,7 @@ async fn the_list_is_found_by_option_environment_or_in_the_current_folder() {
         (vec!["agents", "--registry", "before.json", "list"], None, "before.json"),
         (vec!["agents", "list", "--registry", "after.json"], None, "after.json"),
         (vec!["agents", "list"], Some(at("environment.json")), "environment.json"),
+        (vec!["agents", "list"], Some(PathBuf::new()), "registry.json"),
         (vec!["agents", "list", "--registry", "wins.json"], Some(at("loses.json")), "wins.json"),
     ] {
         let output = spawn(&args, environment.as_deref()).output().await.unwrap();
@@ -117,10 +118,10 @@ async fn what_is_not_known_survives_every_change() {
 #[tokio::test]
 async fn a_list_on_one_line_stays_on_one_line() {
     let list = List::new(Some(r#"{"agents":[{"name":"a","url":"u","k":{"b":1,"a":2}}],"v":1}"#));
-    list.run(&["add", "b", "v"]).await;
+    list.run(&["add", "b", "http://v"]).await;
     assert_eq!(
         list.text(),
-        r#"{"agents":[{"name":"a","url":"u","k":{"b":1,"a":2}},{"name":"b","url":"v","transport":null}],"v":1}"#
+        r#"{"agents":[{"name":"a","url":"u","k":{"b":1,"a":2}},{"name":"b","url":"http://v","transport":null}],"v":1}"#
     );
 }
 
@@ -141,7 +142,7 @@ async fn a_taken_name_is_refused_unless_it_is_decided() {
     let overwritten = list.run(&["add", "echo", "http://other", "--on-conflict", "overwrite"]).await;
     assert_eq!(overwritten.code, 0, "{}", overwritten.stderr);
     assert_eq!(list.names(), ["echo", "server-claude"], "in the place of the old one");
-    assert_eq!(list.run(&["add", "x", "y", "--on-conflict", "ask"]).await.code, 2);
+    assert_eq!(list.run(&["add", "x", "http://y", "--on-conflict", "ask"]).await.code, 2);
 }
 
 #[tokio::test]
@@ -169,7 +170,7 @@ async fn a_transport_is_checked_before_it_is_added() {
 async fn a_corrupt_file_is_never_overwritten() {
     for broken in ["", "{\"agents\":[", "[]", "{\"agents\": [{\"name\": \"a\"}]}"] {
         let list = List::new(Some(broken));
-        for args in [&["add", "a", "b"][..], &["remove", "a"], &["list"], &["export"]] {
+        for args in [&["add", "a", "http://b"][..], &["remove", "a"], &["list"], &["export"]] {
             let ran = list.run(args).await;
             assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{broken} {args:?}");
             assert!(ran.stderr.contains("is not an agent list, and nothing was changed"), "{}", ran.stderr);
@@ -195,6 +196,9 @@ async fn an_exported_list_imports_as_it_was() {
     assert_valid("agents-export", &document);
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), EXAMPLE);
     assert_eq!(list.run(&["export"]).await.stdout, EXAMPLE);
+    let document = list.run(&["export", "--json"]).await.json();
+    assert_valid("agents-export", &document);
+    assert_eq!((document["list"].as_str(), document["output"].clone()), (Some(EXAMPLE), Value::Null));
     let other = List::new(None);
     assert_eq!(other.run(&["import", copy.to_str().unwrap()]).await.code, 0);
     let values = |text: &str| serde_json::from_str::<Value>(text).unwrap()["agents"].clone();
@@ -244,6 +248,67 @@ async fn a_running_agent_is_added_by_what_its_card_says() {
     let entry = list.run(&["show", "mine", "--json"]).await.json()["agent"].clone();
     assert_eq!(entry["url"], "https://agents.example.com/market-data/a2a");
     assert_eq!(entry["x-cardproof"]["network"], "mainnet");
+}
+
+#[tokio::test]
+async fn an_overwritten_agent_keeps_the_fields_of_its_user() {
+    let list = List::new(Some(EXAMPLE));
+    assert_eq!(list.run(&["add", "echo", "http://other", "--agent", "484", "--on-conflict", "overwrite"]).await.code, 0);
+    assert_eq!(list.run(&["add", "echo", "http://third", "--on-conflict", "overwrite"]).await.code, 0);
+    let entry = list.run(&["show", "echo", "--json"]).await.json()["agent"].clone();
+    assert_eq!((entry["url"].as_str(), entry["z-note"].as_str()), (Some("http://third"), Some("kept é")));
+    assert!(entry["x-cardproof"]["badge"].is_string() && entry["description"].is_null(), "{entry}");
+    assert!(list.text().contains("12345678901234567890123") && list.text().contains("kept \\u00e9"), "{}", list.text());
+}
+
+#[tokio::test]
+async fn a_name_that_deceives_or_a_url_that_leads_nowhere_is_refused() {
+    let list = List::new(Some(EXAMPLE));
+    for args in [
+        &["add", "a\u{202e}b", "http://a"][..],
+        &["add", "a\u{1b}[2J", "http://a"],
+        &["add", "a", "y"],
+        &["add", "a", "file:///a"],
+    ] {
+        let ran = list.run(args).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
+    }
+    assert_eq!(list.text(), EXAMPLE);
+    assert_eq!(list.run(&["add", "a", "y", "--transport", "stdio"]).await.code, 0);
+}
+
+#[tokio::test]
+async fn a_name_given_twice_is_removed_once() {
+    let list = List::new(Some(EXAMPLE));
+    let ran = list.run(&["remove", "echo", "echo"]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "removed     echo\n"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_file_without_end_is_refused_and_not_read_for_ever() {
+    let list = List::new(Some(EXAMPLE));
+    for args in [&["agents", "--registry", "/dev/zero", "list"][..], &["agents", "import", "/dev/zero"]] {
+        let ran = list.tool.run(args).await;
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.stderr.contains("64 MiB"), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_card_adds_no_agent() {
+    let host = CardHost::http(|request| match request.path.as_str() {
+        "/nameless" => Answer::ok("{\"supportedInterfaces\": [{\"url\": \"https://a.example.org\"}]}"),
+        _ => Answer::ok("{\"error\": \"not found\"}"),
+    })
+    .await;
+    let list = List::new(Some(EXAMPLE));
+    let ran = list.run(&["discover", &host.url(""), "--json"]).await;
+    assert_eq!((ran.code, ran.json()["code"].clone()), (1, json!("no_card")), "{}", ran.stderr);
+    let nameless = list.run(&["discover", &host.url("/nameless")]).await;
+    assert_eq!(nameless.code, 2);
+    assert!(nameless.stderr.contains("--name"), "{}", nameless.stderr);
+    assert_eq!(list.text(), EXAMPLE);
+    assert_eq!(list.run(&["discover", &host.url("/nameless"), "--name", "mine"]).await.code, 0);
 }
 
 /// 10,000 agents, of about 300 bytes each.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use cardproof::anchor::{follow, status, AnchorError, State};
 use cardproof::chain::{ChainClient, ChainErrorKind, TransactionHash};
+use cardproof::registry::Timestamp;
 use concordium_rust_sdk::v2::generated as api;
 use mock_node::{Answer, MockNode, World, GENESIS, NOW, REGISTRY};
 use serde_json::Value;
@@ -122,7 +123,7 @@ async fn expired_needs_the_time_of_a_finalized_block() {
     node.on("GetBlockItemStatus", |_, _| Some(Answer::Status(Code::NotFound, "")));
     // The newest finalized block is five seconds older than the clock.
     let block = NOW.0 / 1000 - 5;
-    for (expiry, state) in [(block - 1, State::Expired), (block, State::Unknown), (block + 3, State::Unknown)] {
+    for (expiry, state) in [(block - 61, State::Expired), (block - 60, State::Unknown), (block + 3, State::Unknown)] {
         assert_eq!(status(&client, HASH, Some(expiry)).await.unwrap().state, state);
     }
     assert_eq!(status(&client, HASH, None).await.unwrap().state, State::Unknown);
@@ -157,4 +158,17 @@ async fn c_86_the_command_says_finalized_and_recovers_the_token_id() {
     }
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!((json["state"].as_str(), json["token_id"].as_str()), (Some("finalized"), Some("14")));
+}
+
+#[tokio::test]
+async fn expired_is_only_said_by_a_node_that_has_the_blocks() {
+    // One node is up to date and does not say what became of it; the other does not know it, and is far behind.
+    let (current, _) = node(vec![]).await;
+    current.on("GetBlockItemStatus", |_, _| Some(Answer::Status(Code::Unavailable, "")));
+    let old = Timestamp(NOW.0 - 300_000);
+    let behind = MockNode::start(World { height: 50, block_time: old, ..World::default() }).await;
+    behind.on("GetBlockItemStatus", |_, _| Some(Answer::Status(Code::NotFound, "")));
+    let client = ChainClient::new(mock_node::settings_for(vec![current.url.clone(), behind.url.clone()])).unwrap();
+    let status = status(&client, HASH, Some(NOW.0 / 1000 - 150)).await.unwrap();
+    assert_eq!(status.state, State::Unknown, "the node that does not know it has no block after its expiry");
 }

@@ -281,3 +281,105 @@ fn a_placeholder_is_lost_and_not_carried_as_an_identity() {
     assert!(conversion.lost.iter().any(|lost| lost.pointer == "/concordium/token_address"), "{:#?}", conversion.lost);
     assert!(!String::from_utf8(conversion.built.bytes).unwrap().contains("TKN1"));
 }
+
+fn lost_of(card: &str, format: Format) -> Vec<String> {
+    let mut reading = read_bytes(card.as_bytes()).unwrap();
+    reading.identity.get_or_insert_with(identity);
+    convert(&reading, format).unwrap().lost.into_iter().map(|lost| lost.pointer).collect()
+}
+
+#[test]
+fn a_text_of_ones_own_in_the_badge_is_not_silently_replaced() {
+    let text = String::from_utf8(built(Format::Combined)).unwrap();
+    assert_eq!(lost_of(&text, Format::Combined), Vec::<String>::new());
+    let mut card: Value = serde_json::from_str(&text).unwrap();
+    let badge = "/capabilities/extensions/0";
+    *card.pointer_mut(&format!("{badge}/required")).unwrap() = true.into();
+    *card.pointer_mut(&format!("{badge}/description")).unwrap() = "Mine".into();
+    *card.pointer_mut(&format!("{badge}/params/verify")).unwrap() = "Ask me.".into();
+    assert_eq!(lost_of(&card.to_string(), Format::Combined), Vec::<String>::new(), "they are carried");
+    let own = convert(&read(&card), Format::Combined).unwrap().built.bytes;
+    let own: Value = serde_json::from_slice(&own).unwrap();
+    assert_eq!(own.pointer(badge), card.pointer(badge));
+    *card.pointer_mut(&format!("{badge}/required")).unwrap() = "yes".into();
+    assert_eq!(lost_of(&card.to_string(), Format::Combined), [format!("{badge}/required")]);
+    let to_erc8004 = lost_of(&text, Format::Erc8004);
+    for end in ["params/contracts/cis8", "params/verify", "params/owner/account"] {
+        assert!(to_erc8004.contains(&format!("{badge}/{end}")), "{end}: {to_erc8004:?}");
+    }
+}
+
+#[test]
+fn empty_values_do_not_vanish_unsaid() {
+    let card = r#"{"name":"A","description":"B","version":"1.0.0","supportedInterfaces":[{"url":"https://a.example.org"}],
+        "capabilities":{"extensions":[]},"skills":[],"security":[{"oauth":[]}],"x":{},"iconUrl":null}"#;
+    assert_eq!(lost_of(card, Format::A2a), ["/capabilities/extensions", "/iconUrl", "/security/0/oauth", "/x"]);
+}
+
+#[test]
+fn a_changed_protocol_version_or_transport_is_told() {
+    let card = r#"{"name":"A","description":"B","version":"1.0.0","url":"https://a.example.org","preferredTransport":"GRPC",
+        "protocolVersion":"0.2.6","capabilities":{},"skills":[],"additionalInterfaces":[{"url":"https://b.example.org","transport":"X"}]}"#;
+    assert_eq!(lost_of(card, Format::A2a), ["/capabilities"]);
+    assert_eq!(lost_of(card, Format::A2a0), ["/capabilities", "/protocolVersion"]);
+    let uumit = lost_of(card, Format::Uumit);
+    let expected =
+        ["/additionalInterfaces/0/transport", "/additionalInterfaces/0/url", "/preferredTransport", "/protocolVersion"];
+    assert!(expected.iter().all(|pointer| uumit.iter().any(|lost| lost == pointer)), "{uumit:?}");
+    let legacy = r#"{"name":"A","description":"B","version":"1.0.0","url":"https://a.example.org/card.json","preferredTransport":"GRPC",
+        "protocolVersion":"0.2.6","skills":[],"concordium":{"chain_id":"concordium:testnet","cis8004_contract":{"index":1,"subindex":0,"x":1},
+        "cis8_contract":{"index":2,"subindex":0,"note":"mine"}}}"#;
+    let expected =
+        ["/concordium/cis8004_contract/x", "/concordium/cis8_contract/note", "/preferredTransport", "/protocolVersion"];
+    assert_eq!(lost_of(legacy, Format::ConcordiumLegacy), expected);
+    let to_erc8004 = lost_of(legacy, Format::Erc8004);
+    for pointer in ["/concordium/cis8_contract/index", "/concordium/cis8004_contract/index", "/concordium/chain_id"] {
+        assert!(to_erc8004.iter().any(|lost| lost == pointer), "{pointer}: {to_erc8004:?}");
+    }
+}
+
+#[test]
+fn an_overridden_key_is_lost_and_a_long_number_never_silently_rounded() {
+    let card = r#"{"name":"Other","name":"A","description":"B","version":"1.0.0","supportedInterfaces":[{"url":"https://a.example.org"}],
+        "capabilities":{"extensions":[{"uri":"https://x.example.org","params":{"n":12345678901234567890123}}]},"skills":[]}"#;
+    let conversion = convert(&read_bytes(card.as_bytes()).unwrap(), Format::A2a).unwrap();
+    let is_carried = String::from_utf8(conversion.built.bytes).unwrap().contains("12345678901234567890123");
+    let lost: Vec<_> = conversion.lost.iter().map(|lost| lost.pointer.as_str()).collect();
+    assert_eq!(lost.contains(&"/capabilities/extensions/0/params/n"), !is_carried);
+    assert!(lost.contains(&"/name"), "{lost:?}");
+}
+
+/// The strings of a document, with their pointers.
+fn strings(value: &Value, at: String, into: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => into.push((at, text.clone())),
+        Value::Array(items) => items.iter().enumerate().for_each(|(n, item)| strings(item, format!("{at}/{n}"), into)),
+        Value::Object(members) => members.iter().for_each(|(key, item)| strings(item, format!("{at}/{key}"), into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_text_of_every_sample_is_carried_or_told() {
+    for name in ["a2a-0.1", "a2a-0.2", "a2a-0.3", "a2a-1.0", "combined", "erc8004", "society-ai", "uumit"] {
+        let mut reading = read(&sample(name));
+        reading.profile.interfaces.push(Interface::http_json("https://agents.example.com/a2a"));
+        reading.profile.provider.get_or_insert(Provider { organization: "Example Labs".into(), url: None });
+        reading.profile.card_url.get_or_insert_with(|| "https://agents.example.com/card.json".into());
+        reading.identity.get_or_insert_with(identity).owner.get_or_insert(OWNER.parse().unwrap());
+        for format in Format::ALL {
+            let conversion = convert(&reading, format).unwrap();
+            let (mut old, mut new) = (Vec::new(), Vec::new());
+            strings(&sample(name), String::new(), &mut old);
+            strings(&serde_json::from_slice(&conversion.built.bytes).unwrap(), String::new(), &mut new);
+            for (pointer, text) in old {
+                let told = conversion.lost.iter().any(|lost| pointer.starts_with(&lost.pointer));
+                let carried = new.iter().any(|(at, other)| *other == text || at.ends_with(&format!("/{text}")));
+                // The marks of a dialect, and what is written differently but means the same.
+                let meant = pointer == "/type" || pointer == "/protocol" || pointer.ends_with("/uri");
+                let identity = text.starts_with("ccd:") || pointer.starts_with("/concordium/");
+                assert!(told || carried || meant || identity, "{name} to {format}: {pointer} {text}");
+            }
+        }
+    }
+}

@@ -210,10 +210,114 @@ async fn a_site_without_a_card_is_told_apart_from_one_that_cannot_be_asked() {
     let none = tool.run(&["card", "fetch", &host.url("/agents/x"), "--json"]).await;
     assert_eq!(none.code, 1, "{}", none.stderr);
     assert_eq!(none.json()["code"], "no_card");
+    let message = none.json()["message"].as_str().unwrap().to_owned();
+    assert_eq!(message.matches("404 Not Found").count(), 5, "every attempt is told: {message}");
     assert_eq!(host.requests().len(), 5);
     let closed = host.url("");
     drop(host);
     assert_eq!(tool.run(&["card", "fetch", &closed, "--timeout", "2s"]).await.code, 3);
+}
+
+#[tokio::test]
+async fn a_file_without_end_is_refused_and_not_read_for_ever() {
+    let tool = Tool::plain();
+    for args in [
+        &["card", "lint", "/dev/zero"][..],
+        &["card", "set", "/dev/zero", "name", "A"],
+        &["card", "build", "-i", "/dev/zero"],
+        &["card", "diff", "/dev/zero", "/dev/zero"],
+    ] {
+        let ran = tool.run(args).await;
+        is_usage_error(&ran);
+        assert!(ran.stderr.contains("64 MiB"), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn a_card_with_errors_is_built_with_exit_1_unless_forced() {
+    let tool = Tool::plain();
+    let args = ["card", "build", "--name", "A", "--description", "B", "--url", "not a url"];
+    let ran = tool.run(&args).await;
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("invalid_uri"), "{}", ran.stderr);
+    let forced = tool.run(&[&args[..], &["--force"]].concat()).await;
+    assert_eq!((forced.code, forced.stdout), (0, ran.stdout));
+}
+
+#[tokio::test]
+async fn a_fault_of_the_input_is_one_line_with_its_place() {
+    let tool = Tool::plain();
+    let input = write(&tool, "in.toml", "name = \"A\"\n\ndescription = = 1\n");
+    let ran = tool.run(&["card", "build", "-i", &input]).await;
+    is_usage_error(&ran);
+    assert!(ran.stderr.contains("line 3: ") && ran.stderr.trim_end().lines().count() == 1, "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn an_empty_field_name_does_not_replace_the_whole_card() {
+    let tool = Tool::plain();
+    let text = "{\"name\": \"A\"}";
+    let file = write(&tool, "card.json", text);
+    is_usage_error(&tool.run(&["card", "set", &file, "", "1"]).await);
+    is_usage_error(&tool.run(&["card", "set", &file, "/~2", "1"]).await);
+    let absent = tool.run(&["card", "set", &file, "provider.url", "https://a.example.org"]).await;
+    is_usage_error(&absent);
+    assert!(absent.stderr.contains("/provider; set that first"), "{}", absent.stderr);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}
+
+#[tokio::test]
+async fn standard_input_is_set_to_stdout() {
+    use tokio::io::AsyncWriteExt;
+    let tool = Tool::plain();
+    let mut command = tool.command(&["card", "set", "-", "name", "B"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"{\"name\":  \"A\"}").await.unwrap();
+    let output = child.wait_with_output().await.unwrap();
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"{\"name\":  \"B\"}"[..]));
+    assert!(!std::path::Path::new("-").exists());
+}
+
+#[tokio::test]
+async fn a_document_with_a_key_twice_is_not_only_formatted_otherwise() {
+    let tool = Tool::plain();
+    let a = write(&tool, "a.json", "{\"a\": 1, \"a\": 2}");
+    let b = write(&tool, "b.json", "{\"a\": 2}");
+    let ran = tool.run(&["card", "diff", &a, &b, "--ignore-formatting"]).await;
+    assert_eq!(ran.code, 1);
+    assert!(
+        !ran.stdout.contains("only the formatting") && ran.stderr.contains("has a key twice"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    let document = tool.run(&["card", "diff", &a, &b, "--json"]).await.json();
+    assert_valid("card-diff", &document);
+    assert_eq!((document["formatting_only"].as_bool(), document["unclear"].as_array().map(Vec::len)), (Some(false), Some(1)));
+}
+
+#[tokio::test]
+async fn a_strict_conversion_fails_when_only_empty_values_are_lost() {
+    let tool = Tool::plain();
+    let mut card: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string("tests/cards/combined.json").unwrap()).unwrap();
+    let whole = write(&tool, "whole.json", card.to_string());
+    assert_eq!(tool.run(&["card", "convert", &whole, "--to", "combined", "--strict"]).await.code, 0);
+    card["security"] = serde_json::json!([{ "oauth": [] }]);
+    let with_security = write(&tool, "security.json", card.to_string());
+    let ran = tool.run(&["card", "convert", &with_security, "--to", "combined", "--strict"]).await;
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("/security/0/oauth"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_number_is_no_site() {
+    let tool = Tool::plain();
+    for number in ["287", "0"] {
+        let ran = tool.run(&["card", "fetch", number]).await;
+        is_usage_error(&ran);
+        assert!(ran.stderr.contains("is a number"), "{}", ran.stderr);
+    }
 }
 
 /// The real contract in the real engine: what is injected is what the chain holds.

@@ -260,7 +260,7 @@ async fn each_thing_that_is_wrong_has_its_finding() {
     assert!(!foreign.findings.iter().any(|finding| finding.name == "registry"), "nothing is read from it");
 
     let stale = diagnosed(World { block_time: Timestamp(NOW.0 - 3_600_000), ..World::default() }).await;
-    assert_eq!(finding(&stale, "finalized_block").0, Health::Warning);
+    assert_eq!(finding(&stale, "finalized_block").0, Health::Bad);
     assert_eq!(finding(&stale, "registry").0, Health::Good);
 
     let early = diagnosed(World { block_time: Timestamp(NOW.0 + 3_600_000), ..World::default() }).await;

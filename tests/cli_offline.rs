@@ -137,6 +137,7 @@ fn bad_input_is_one_clear_sentence_and_exit_code_2() {
         (&["verify", "ccd:mainnet/cis-2:Mf22soLh1NuZYFgBK8iSs", "--network", "testnet"], "another network"),
         (&["verify", "1", "--quorum", "2", "--node", "http://127.0.0.1:1"], "quorum"),
         (&["verify", "1", "--proxy", "http://u:geheim@p"], "CARDPROOF_PROXY"),
+        (&["verify", "1", "--node", "http://127.0.0.1:1/key?token=geheim"], "host and port alone"),
         (&["verify", "1", "--fail-on", "none,absent"], "none"),
         (&["verify", "--expect-hash", DIGEST], "--url"),
         (&["verify", "0", "--file", CARD], "--file"),
@@ -269,6 +270,7 @@ fn a_closed_pipe_ends_quietly() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(stderr(&output), "");
+    assert_ne!(code(&output), 0, "c_70: what was not read may have been a mismatch");
 }
 
 #[test]

@@ -82,6 +82,23 @@ async fn a_folder_in_use_and_a_busy_port_are_told() {
 }
 
 #[tokio::test]
+async fn a_folder_whose_log_lost_its_beginning_is_not_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = Devnet::builder().data_dir(folder.path()).start().await.unwrap();
+    net.shutdown().await;
+    let log = folder.path().join("chain.log");
+    let whole = std::fs::read(&log).unwrap();
+    for cut in [0, 3, 40] {
+        std::fs::write(&log, &whole[..cut]).unwrap();
+        let message = Devnet::builder().data_dir(folder.path()).start().await.err().unwrap().to_string();
+        assert!(message.contains("chain.log"), "{cut}: {message}");
+        assert_eq!(std::fs::read(&log).unwrap(), &whole[..cut], "nothing was changed");
+    }
+    std::fs::write(&log, &whole).unwrap();
+    Devnet::builder().data_dir(folder.path()).start().await.unwrap().shutdown().await;
+}
+
+#[tokio::test]
 async fn a_corrupt_folder_is_told_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let net = Devnet::builder().data_dir(folder.path()).start().await.unwrap();

@@ -199,6 +199,46 @@ async fn over_http2(
     outcome
 }
 
+/// A stream that is reset "without an error" looks like its end to HTTP libraries; the length it announced says otherwise.
+#[tokio::test]
+async fn an_http2_stream_reset_without_an_error_short_of_its_length_is_truncated() {
+    let length = Some(CARD.len());
+    for (sent, length, whole) in [(&CARD[..5], length, false), (b"", length, false), (CARD, length, true), (CARD, None, true)] {
+        let authority = Authority::new("test authority");
+        let mut tls = ServerConfig::clone(&authority.server(NAMES));
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+        let server = tokio::spawn(async move {
+            let (socket, _) = listener.accept().await.unwrap();
+            let mut connection = h2::server::handshake(acceptor.accept(socket).await.unwrap()).await.unwrap();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                let mut answer = hyper::Response::builder().status(200);
+                if let Some(length) = length {
+                    answer = answer.header("content-length", length);
+                }
+                let mut stream = respond.send_response(answer.body(()).unwrap(), false).unwrap();
+                stream.send_data(Bytes::from_static(sent), whole).unwrap();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    stream.send_reset(h2::Reason::NO_ERROR);
+                });
+            }
+        });
+        let settings =
+            FetchSettings { deadline: Duration::from_secs(5), extra_roots: vec![authority.pem_file().to_owned()], ..loopback() };
+        let fetcher = Fetcher::with_resolver(settings, Names::new(&[("cards.example", "127.0.0.1")])).unwrap();
+        let outcome = fetcher.fetch(&format!("https://cards.example:{port}/"), Origin::Untrusted).await;
+        server.abort();
+        if whole {
+            assert_eq!(outcome.unwrap().body.sha256, Sha256Digest::of(CARD));
+        } else {
+            assert_eq!(outcome.unwrap_err().kind, FailureKind::Truncated, "{} bytes, length {length:?}", sent.len());
+        }
+    }
+}
+
 #[tokio::test]
 async fn http2_brings_a_card() {
     let card = over_http2(None, &[b"{\"name\":", b"\"a card\"}"], None).await.unwrap();

@@ -6,7 +6,7 @@ use super::{AgentList, Entry, ListError};
 /// What to do with an agent whose name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnConflict {
-    /// The new one takes its place.
+    /// The new one takes its place; fields that this program does not know stay (see [`Entry::in_place_of`]).
     Overwrite,
     /// The old one stays.
     Skip,
@@ -74,6 +74,7 @@ impl AgentList {
             }
             match decide(&name) {
                 Some(OnConflict::Overwrite) => {
+                    let entry = entry.in_place_of(old)?;
                     self.replace(entry);
                     imported.overwritten.push(name);
                 }

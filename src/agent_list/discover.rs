@@ -5,9 +5,11 @@ use serde::Serialize;
 use url::Url;
 
 use crate::card::convert::{read_bytes, Reading};
+use crate::card::{recognise, Dialect, Document};
 use crate::digest::Sha256Digest;
 use crate::fetch::{Body, CardFetcher, FetchFailure, Origin};
 
+use super::entry::is_reachable;
 use super::{Entry, ListError, OnChain, Transport};
 
 /// Where agents publish their card, newest convention first (card facts).
@@ -55,7 +57,7 @@ pub struct FoundCard {
 /// Looks for the card of an agent or a site whose URL the user typed.
 ///
 /// A URL with a path is tried itself, then the well-known places below it and those of its host; a bare host at the well-known places,
-/// then itself. The first answer that is a JSON object is taken: a page is not a card, whatever its status.
+/// then itself. The first answer that is a card is taken: a page is none, whatever its status, and neither is any other JSON.
 ///
 /// # Errors
 /// [`ListError::Invalid`] when it is not a URL with a host.
@@ -91,13 +93,35 @@ fn card_of(body: Body) -> Result<(Bytes, Sha256Digest, Reading), String> {
     let sha256 = body.sha256;
     let bytes = body.kept.ok_or_else(|| format!("the answer has {} bytes, which is more than a card may have", body.bytes))?;
     let reading = read_bytes(&bytes).map_err(|error| format!("the answer is not a card: {error}"))?;
+    if !is_card(&Document::parse(&bytes), &reading) {
+        return Err("the answer is not a card: it is JSON without the marks of one".into());
+    }
     Ok((bytes, sha256, reading))
+}
+
+/// Whether a JSON object is a card. Programs answer all kinds of places with objects of their own, and many of those have a `url`:
+/// that alone marks no card.
+fn is_card(document: &Document<'_>, reading: &Reading) -> bool {
+    let profile = &reading.profile;
+    let has_name = !profile.name.trim().is_empty();
+    let has_endpoint = !profile.interfaces.is_empty() || profile.services.iter().any(|service| service.endpoint.is_some());
+    match recognise(document).as_slice() {
+        [] => has_name && has_endpoint,
+        [Dialect::A2a0] => has_name || document.get("/skills").is_some() || document.get("/capabilities").is_some(),
+        _ => true,
+    }
 }
 
 /// The places to try, each once.
 fn places(site: &str) -> Result<Vec<Url>, ListError> {
     let invalid = || ListError::Invalid(format!("{site} is not the URL of an agent or a site"));
     let typed = site.trim();
+    // As a host, 287 would be the address 0.0.1.31.
+    if !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ListError::Invalid(format!(
+            "{typed} is a number, and this looks for the card of a site; card explain and card lint take an agent"
+        )));
+    }
     // What people type for a site often lacks the scheme.
     let typed = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
     let mut base = Url::parse(&typed).map_err(|_| invalid())?;
@@ -129,15 +153,17 @@ fn places(site: &str) -> Result<Vec<Url>, ListError> {
     Ok(places)
 }
 
-/// The entry of the list that a card makes. `site` is how the user named the agent, for a card that does not say where it is reached.
+/// The entry of the list that a card makes. A card that does not say where its agent is reached makes one that is reached where the
+/// card was.
 ///
 /// # Errors
-/// [`ListError::Invalid`] when the card has no name.
-pub fn entry_of_card(reading: &Reading, card_url: &str, site: &str) -> Result<Entry, ListError> {
+/// [`ListError::Invalid`] when the card has no name, or one that no list should hold.
+pub fn entry_of_card(reading: &Reading, card_url: &str) -> Result<Entry, ListError> {
     let profile = &reading.profile;
-    let url = profile.interfaces.first().map_or(site, |interface| interface.url.as_str());
+    let url = profile.interfaces.iter().map(|interface| interface.url.as_str()).find(|url| is_reachable(url));
+    let url = url.unwrap_or(card_url);
     if profile.name.trim().is_empty() {
-        return Err(ListError::Invalid(format!("the card at {card_url} has no name; add the agent under a name of your own")));
+        return Err(ListError::Invalid(format!("the card at {card_url} has no name; give the agent one with --name")));
     }
     let mut entry = Entry::new(&profile.name, url)?;
     if !profile.description.is_empty() {
@@ -256,7 +282,7 @@ mod tests {
         assert_eq!(discovery.attempts.len(), 2);
         assert!(discovery.attempts[0].failure.as_deref().unwrap().contains("not a card"));
         let found = discovery.found.unwrap();
-        let entry = entry_of_card(&found.reading, &found.url, "a.example").unwrap();
+        let entry = entry_of_card(&found.reading, &found.url).unwrap();
         assert_eq!(
             entry.value(),
             json!({ "name": "A", "url": "https://a.example/a2a", "skills": [{ "id": "s", "name": "", "description": "" }], "capabilities": { "streaming": true }, "transport": null })
@@ -265,17 +291,49 @@ mod tests {
         assert!(nothing.found.is_none() && nothing.attempts.len() == 3 && nothing.attempts[0].status == Some(404));
     }
 
+    #[tokio::test]
+    async fn an_object_that_is_no_card_does_not_end_the_search() {
+        let card = r#"{"name":"A","url":"https://a.example/a2a","capabilities":{}}"#;
+        for other in ["{}", r#"{"error":"not found"}"#, r#"{"url":"https://a.example","status":404}"#, r#"{"name":"api"}"#] {
+            let site = Site(HashMap::from([
+                ("https://a.example/.well-known/agent-card.json", other),
+                ("https://a.example/.well-known/agent.json", card),
+            ]));
+            let discovery = discover(&site, "a.example").await.unwrap();
+            assert!(discovery.attempts[0].failure.as_deref().unwrap().contains("not a card"), "{other}");
+            assert_eq!(discovery.found.unwrap().url, "https://a.example/.well-known/agent.json", "{other}");
+        }
+        let nameless = crate::card::convert::read(&json!({ "skills": [], "url": "https://a.example" }));
+        assert!(entry_of_card(&nameless, "https://a.example").unwrap_err().to_string().contains("--name"));
+        assert!(discover(&Site(HashMap::new()), "287").await.unwrap_err().to_string().contains("a number"));
+    }
+
+    #[test]
+    fn a_card_whose_first_url_is_none_of_http_is_reached_where_it_can_be() {
+        let card = |urls: &[&str]| {
+            let interfaces: Vec<_> = urls.iter().map(|url| json!({ "url": url })).collect();
+            crate::card::convert::read(&json!({ "name": "A", "supportedInterfaces": interfaces }))
+        };
+        let place = "https://a.example/card.json";
+        let url = |urls: &[&str]| entry_of_card(&card(urls), place).unwrap().url().to_owned();
+        assert_eq!(url(&["a.example:443", "https://b.example"]), "https://b.example");
+        assert_eq!(url(&["javascript:alert(1)", "/relative", ""]), place);
+        assert_eq!(url(&["ws-agent://a"]), "ws-agent://a");
+        let hostile = crate::card::convert::read(&json!({ "name": "A\u{202e}x", "url": "https://a.example" }));
+        assert!(entry_of_card(&hostile, place).is_err());
+    }
+
     #[test]
     fn an_entry_remembers_the_token_that_its_card_names() {
         let token = "ccd:9dd9ca4d19e9393877d2c44b70f89acb/cis-2:Mf22soLh1NuZYFgBK8iSs";
         let card = json!({ "name": "A", "concordium": { "tokenAddress": token } });
         let reading = crate::card::convert::read(&card);
-        let entry = entry_of_card(&reading, "https://a.example/card.json", "https://a.example").unwrap();
+        let entry = entry_of_card(&reading, "https://a.example/card.json").unwrap();
         let on_chain = entry.on_chain().unwrap().unwrap();
         assert_eq!(
             (on_chain.token.to_string().as_str(), on_chain.card_url.as_deref()),
             (token, Some("https://a.example/card.json"))
         );
-        assert_eq!(entry.url(), "https://a.example");
+        assert_eq!(entry.url(), "https://a.example/card.json");
     }
 }

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::card::edit;
+use crate::card::{edit, Document, Node};
 use crate::identity::{AgentName, Badge, Caip19, Network};
 
 use super::{ListError, Transport};
@@ -29,11 +29,19 @@ impl Entry {
     /// The key under which an entry remembers where its agent stands on chain.
     pub const ON_CHAIN: &'static str = "x-cardproof";
 
+    /// The fields that every program knows.
+    const KNOWN: [&str; 7] = ["name", "url", "description", "version", "skills", "capabilities", "transport"];
+
     /// An entry with a name and a URL, reached over HTTP.
     ///
     /// # Errors
-    /// [`ListError::Invalid`] when either is empty.
+    /// [`ListError::Invalid`] when either is empty, or the name has characters that hide or turn round what is shown of it.
     pub fn new(name: &str, url: &str) -> Result<Self, ListError> {
+        if let Some(c) = name.chars().find(|c| is_deceiving(*c)) {
+            let why =
+                format!("the name has the character U+{:04X}, which hides or turns round what is shown of it", u32::from(c));
+            return Err(ListError::Invalid(why));
+        }
         let text = |value: &str| Value::from(value).to_string();
         Self::parse(&format!("{{\n  \"name\": {},\n  \"url\": {}\n}}", text(name), text(url)))
     }
@@ -101,14 +109,48 @@ impl Entry {
         Transport::from_value(self.value().get("transport").unwrap_or(&Value::Null))
     }
 
+    /// Requires that a request can be sent to its URL, unless another transport than HTTP reaches it.
+    ///
+    /// # Errors
+    /// [`ListError::Invalid`] when the URL is not an absolute one of http, https or ws-agent.
+    pub fn require_reachable(&self) -> Result<(), ListError> {
+        if self.transport()?.is_some() || is_reachable(&self.url) {
+            return Ok(());
+        }
+        Err(ListError::Invalid(format!(
+            "{} is not an absolute URL such as https://agents.example.com/a2a (http, https or ws-agent)",
+            self.url
+        )))
+    }
+
+    /// This entry in the place of `old`: what this program does not know of the old one stays, and so does where its agent stands on
+    /// chain unless this one says that.
+    ///
+    /// # Errors
+    /// See [`Entry::set`].
+    pub fn in_place_of(mut self, old: &Self) -> Result<Self, ListError> {
+        let document = Document::parse(old.json.as_bytes());
+        for member in document.root().and_then(Node::as_object).unwrap_or_default() {
+            let is_own = Self::KNOWN.contains(&&*member.key) || self.value().get(&*member.key).is_some();
+            if !is_own {
+                self.set_json(&member.key, old.json.get(member.value.span.clone()).unwrap_or("null"))?;
+            }
+        }
+        Ok(self)
+    }
+
     /// Sets a field and leaves every other byte as it was.
     ///
     /// # Errors
     /// [`ListError::Invalid`] when the field stands twice, or the entry would no longer be one.
     pub fn set(&mut self, field: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ListError> {
-        let pointer = format!("/{}", field.replace('~', "~0").replace('/', "~1"));
         let value = serde_json::to_string(value).map_err(|error| ListError::Invalid(error.to_string()))?;
-        let changed = edit::set(self.json.as_bytes(), &pointer, &value).map_err(|error| ListError::Invalid(error.to_string()))?;
+        self.set_json(field, &value)
+    }
+
+    fn set_json(&mut self, field: &str, value: &str) -> Result<(), ListError> {
+        let pointer = format!("/{}", field.replace('~', "~0").replace('/', "~1"));
+        let changed = edit::set(self.json.as_bytes(), &pointer, value).map_err(|error| ListError::Invalid(error.to_string()))?;
         let json = String::from_utf8(changed).map_err(|_| ListError::Invalid("it is not UTF-8".into()))?;
         *self = Self::parse(&json)?;
         Ok(())
@@ -172,6 +214,16 @@ impl Entry {
     }
 }
 
+/// Whether requests can be sent to a URL: it is absolute, and of http, https or the hub's own scheme.
+pub(super) fn is_reachable(url: &str) -> bool {
+    url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "ws-agent") && url.has_host())
+}
+
+/// Control characters, and those that end a line or change the direction of writing.
+fn is_deceiving(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// What stands under [`Entry::ON_CHAIN`].
 #[derive(Serialize)]
 struct Remembered<'a> {
@@ -216,6 +268,36 @@ mod tests {
         for text in ["[]", "{}", r#"{"name":"a"}"#, r#"{"name":1,"url":"u"}"#, r#"{"name":" ","url":"u"}"#, "{"] {
             assert!(Entry::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_that_deceives_and_a_url_that_leads_nowhere_are_refused() {
+        for name in ["a\u{1b}[2J", "a\nb", "a\u{202e}b", "\u{2066}a", "a\u{7f}"] {
+            assert!(Entry::new(name, "http://a").unwrap_err().to_string().contains("U+"), "{name:?}");
+        }
+        assert!(Entry::new("Bücher 本 \u{1f468}\u{200d}\u{1f4bb}", "http://a").is_ok());
+        for url in ["y", "/a", "ftp://a", "javascript:alert(1)", "file:///etc/passwd", "https:"] {
+            assert!(Entry::new("a", url).unwrap().require_reachable().is_err(), "{url}");
+        }
+        for url in ["http://localhost:8001", "https://a.example/x", "ws-agent://a"] {
+            assert!(Entry::new("a", url).unwrap().require_reachable().is_ok(), "{url}");
+        }
+        let mut ssh = Entry::new("a", "anything").unwrap();
+        ssh.set("transport", &json!({ "type": "ssh", "config": { "host": "h" } })).unwrap();
+        assert!(ssh.require_reachable().is_ok());
+    }
+
+    #[test]
+    fn an_overwritten_entry_keeps_what_nobody_replaced() {
+        let old = r#"{"name":"a","url":"http://old","description":"old","q":1.50,"x-cardproof":{"caip19":"old"},"n":[1e2]}"#;
+        let old = Entry::parse(old).unwrap();
+        let new = Entry::new("a", "http://new").unwrap().in_place_of(&old).unwrap();
+        let value = new.value();
+        assert_eq!((value["url"].as_str(), value["x-cardproof"]["caip19"].as_str()), (Some("http://new"), Some("old")));
+        assert!(value["description"].is_null() && value["n"][0].as_f64() == Some(100.0), "{value}");
+        assert!(new.json().contains("1.50"), "{}", new.json());
+        let named = Entry::parse(r#"{"name":"a","url":"http://new","x-cardproof":{"caip19":"new"}}"#).unwrap();
+        assert_eq!(named.in_place_of(&old).unwrap().value()["x-cardproof"]["caip19"], "new");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -107,7 +107,7 @@ impl ListFile {
     /// # Errors
     /// [`ListError::Read`] when there is no such file or it cannot be read, [`ListError::Corrupt`] when it is not a list.
     pub fn read(&self) -> Result<AgentList, ListError> {
-        let bytes = fs::read(&self.path).map_err(|source| ListError::Read { path: self.path.clone(), source })?;
+        let bytes = read_limited(&self.path).map_err(|source| ListError::Read { path: self.path.clone(), source })?;
         let corrupt = |why: String| ListError::Corrupt { path: self.path.clone(), why };
         let text = String::from_utf8(bytes).map_err(|_| corrupt("it is not UTF-8".into()))?;
         AgentList::parse(&text).map_err(|error| corrupt(error.to_string()))
@@ -201,6 +201,19 @@ impl ListFile {
             let _ = fs::remove_file(sibling.path());
         }
     }
+}
+
+/// The largest list that is read, in bytes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Reads a file that may have no end.
+fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::other(format!("it is larger than a list may be ({} MiB)", MOST_BYTES >> 20)));
+    }
+    Ok(bytes)
 }
 
 fn is_missing(error: &ListError) -> bool {

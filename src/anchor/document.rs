@@ -7,7 +7,7 @@ use super::{schema_json, AnchorError, Call, Energy, Signatures, SignedTransactio
 /// The name and version of the document.
 const SCHEMA: &str = "cardproof.tx/1";
 
-/// What a transaction is expected to cost, the margin included.
+/// What a transaction is expected to take and cost, by a dry run. Its energy allowance is larger by a margin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// Energy of the whole transaction, in NRG.
@@ -156,6 +156,13 @@ impl Document {
                 return Err(wrong(field, "it does not follow from the rest of the document"));
             }
         }
+        for (field, value) in read {
+            let is_free =
+                matches!(field.as_str(), "estimate" | "dry_run") || (field == "signatures" && self.signatures.is_empty());
+            if !is_free && derived.get(field) != Some(value) {
+                return Err(wrong("fields", format!("{field} is not what this document would say itself")));
+            }
+        }
         Ok(())
     }
 }
@@ -202,7 +209,8 @@ fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(
 /// A decimal text, as we write numbers of the chain, or a JSON number, as others may.
 fn number(fields: &Map<String, Value>, field: &'static str) -> Result<u64, AnchorError> {
     let value = match fields.get(field) {
-        Some(Value::String(text)) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+        // One way to write a number: documents are compared and signed by what they say.
+        Some(Value::String(text)) => text.parse().ok().filter(|number: &u64| number.to_string() == *text),
         Some(value) => value.as_u64(),
         None => None,
     };
@@ -298,6 +306,19 @@ mod tests {
             let mut changed = json.clone();
             *changed.pointer_mut(pointer).unwrap() = value;
             assert!(Document::from_json(&changed).is_err(), "{pointer}");
+        }
+        for (pointer, name, value) in [
+            ("", "more", json!(1)),
+            ("/header", "more", json!(1)),
+            ("/header", "nonce", json!(7)),
+            ("/header", "nonce", json!("07")),
+            ("", "signature_count", json!("1")),
+            ("", "genesis_hash", json!(TESTNET.genesis.to_string().to_uppercase())),
+            ("", "parameter_hex", json!(json["parameter_hex"].as_str().unwrap().to_uppercase())),
+        ] {
+            let mut changed = json.clone();
+            changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap().insert(name.into(), value);
+            assert!(Document::from_json(&changed).is_err(), "{pointer}/{name}");
         }
         for field in json.as_object().unwrap().keys() {
             let mut changed = json.clone();

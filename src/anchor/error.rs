@@ -169,6 +169,9 @@ pub enum AnchorError {
     /// The expiry has passed.
     #[error("it expired at {0}: build it again")]
     Expired(Timestamp),
+    /// The expiry is further ahead than nodes accept.
+    #[error("it expires at {0}, and nodes take transactions that expire within two hours: send it later, or give it a nearer --expiry")]
+    ExpiryTooFar(Timestamp),
     /// The same call was signed before and may still end up on the chain.
     #[error(
         "the same transaction was signed at {signed} with nonce {nonce} and may still reach the chain until {expiry}: its hash is {hash}; \

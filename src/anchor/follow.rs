@@ -11,6 +11,7 @@ use crate::chain::{
 use crate::identity::{Badge, Caip19, TokenId};
 
 use super::describe::{event_json, rejection_name, token_of, Registries};
+use super::flow::{Attendant, Step};
 use super::journal::{Journal, JournalError, JournalState};
 use super::AnchorError;
 
@@ -18,6 +19,11 @@ use super::AnchorError;
 const FIRST_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest pause between two questions.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Whether a transaction that a node does not know is past its expiry (seconds since 1970) by that node's newest finalized block.
+pub(super) fn is_past(chain: &ChainClient, expiry: u64, newest: &Block) -> bool {
+    newest.time.0 / 1000 > expiry.saturating_add(chain.settings().expiry_margin.as_secs())
+}
 
 /// How far a transaction has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,7 +34,8 @@ pub enum State {
     Committed,
     /// It is in a finalized block, for good.
     Finalized,
-    /// It is past its expiry by the time of a finalized block and not on the chain. The only safe cue to build a new one.
+    /// It is past its expiry, by a minute and by the time of a finalized block, and the node of that block does not know it. The only
+    /// safe cue to build a new one.
     Expired,
     /// The node does not know it, which may mean anything.
     Unknown,
@@ -63,12 +70,20 @@ pub struct Status {
     pub outcome: Option<TransactionOutcome>,
     /// That block, when it is finalized and known.
     pub block: Option<Block>,
+    /// When it expires, in seconds since 1970, as far as whoever asked knew.
+    pub expiry: Option<u64>,
     /// The token that it is about, when its events name one.
     pub token_id: Option<TokenId>,
     registries: Registries,
 }
 
 impl Status {
+    /// The status of a transaction that nobody could be asked about.
+    pub fn unknown(chain: &ChainClient, hash: TransactionHash, expiry: Option<u64>) -> Self {
+        let registries = Registries::of(&chain.settings().network, chain.settings().registry);
+        Self { hash, state: State::Unknown, outcome: None, block: None, expiry, token_id: None, registries }
+    }
+
     /// Why it was rejected, if it was.
     pub fn rejection(&self) -> Option<&Rejection> {
         match &self.outcome.as_ref()?.effect {
@@ -138,20 +153,19 @@ impl Status {
 /// [`AnchorError::Chain`] when no node answers.
 pub async fn status(chain: &ChainClient, hash: TransactionHash, expiry: Option<u64>) -> Result<Status, AnchorError> {
     let registries = Registries::of(&chain.settings().network, chain.settings().registry);
-    // First the block, then the status: what is not on the chain after the block of this time never will be.
-    let newest = chain.pin(AtBlock::LastFinalized).await?;
-    let (state, outcome) = match chain.transaction_status(hash).await? {
+    let (newest, status) = chain.transaction_status_at(hash).await?;
+    let (state, outcome) = match status {
         TransactionStatus::Finalized(outcome) => (State::Finalized, Some(outcome)),
         TransactionStatus::Committed(mut outcomes) => (State::Committed, outcomes.pop()),
         TransactionStatus::Received => (State::Received, None),
-        TransactionStatus::Unknown if expiry.is_some_and(|expiry| newest.time.0 / 1000 > expiry) => (State::Expired, None),
+        TransactionStatus::Unknown if expiry.is_some_and(|expiry| is_past(chain, expiry, &newest)) => (State::Expired, None),
         TransactionStatus::Unknown => (State::Unknown, None),
     };
     let block = match (state, &outcome) {
         (State::Finalized, Some(outcome)) => finalized_block(chain, outcome.block).await,
         _ => None,
     };
-    let mut status = Status { hash, state, outcome, block, token_id: None, registries };
+    let mut status = Status { hash, state, outcome, block, expiry, token_id: None, registries };
     status.token_id = token_of(status.events(), &registries);
     Ok(status)
 }
@@ -200,6 +214,26 @@ pub async fn follow(
         }
         tokio::time::sleep(interval.min(give_up.saturating_duration_since(Instant::now()))).await;
         interval = (interval * 3 / 2).min(LONGEST_INTERVAL);
+    }
+}
+
+/// Follows a transaction that was sent: that no node answers any more says nothing about it, and its hash must not be lost. It is
+/// [`State::Unknown`] then, and the attendant hears why.
+pub(super) async fn follow_sent(
+    chain: &ChainClient,
+    state_folder: &Path,
+    hash: TransactionHash,
+    expiry: Option<u64>,
+    wait: Option<Duration>,
+    attendant: &mut dyn Attendant,
+) -> Result<Status, AnchorError> {
+    let mut on_change = |state: State| attendant.step(&Step::State(hash, state));
+    match follow(chain, state_folder, hash, expiry, wait, &mut on_change).await {
+        Err(error) if may_pass(&error) => {
+            attendant.step(&Step::Note(format!("it is sent, and what became of it cannot be told now: {error}")));
+            Ok(Status::unknown(chain, hash, expiry))
+        }
+        status => status,
     }
 }
 

@@ -21,7 +21,9 @@ pub use account_keys::{check_keys, check_signatures, signatures_needed, PublicKe
 pub use describe::{parameter_call, schema_json};
 pub use document::{signatures_from_json, Document, Estimate};
 pub use error::AnchorError;
+use follow::follow_sent;
 pub use follow::{follow, status, State, Status};
+use plan::check_sendable;
 pub use plan::{check_environment, dry_run, plan, Choices, Plan, DEFAULT_EXPIRY_SECONDS};
 pub use session::Session;
 pub use signer::{Signatures, Signer, ToSign};

@@ -13,6 +13,8 @@ pub struct Choices {
     pub nonce: Option<u64>,
     /// When the transaction expires, in seconds since 1970; 10 minutes from now when not given.
     pub expiry: Option<u64>,
+    /// For how many seconds it may wait, from when it is planned, when `expiry` is not given.
+    pub lifetime: Option<u64>,
     /// The energy allowance; what the dry run used and a margin when not given.
     pub energy: Option<Energy>,
     /// How many signatures it will carry; as many as the account needs when not given.
@@ -22,6 +24,9 @@ pub struct Choices {
 /// How long a transaction may wait to be included when the user does not say: as long as concordium-client's, 10 minutes.
 pub const DEFAULT_EXPIRY_SECONDS: u64 = 600;
 
+/// How far ahead a transaction may expire when it is sent: what nodes accept unless they are told otherwise.
+const LONGEST_LIFE_SECONDS: u64 = 2 * 60 * 60;
+
 /// A transaction ready to be shown and signed, and what a node says about it.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -29,7 +34,7 @@ pub struct Plan {
     pub transaction: Transaction,
     /// How many signatures its energy pays for.
     pub signature_count: u32,
-    /// What it is expected to take, the margin included.
+    /// What it is expected to take: what the dry run used, and what a transaction costs on top.
     pub estimate: Estimate,
     /// What its whole energy allowance costs, in microCCD: the most it can cost.
     pub most_microccd: u64,
@@ -62,7 +67,7 @@ pub fn check_environment(environment: Option<&str>, network: &Network) -> Result
 
 /// What an execution that used `used` NRG in a dry run is allowed: a twentieth and 50 NRG more.
 ///
-/// The chain may have moved on a little by the time it runs, and unused energy is not paid for. The whole estimate stays within
+/// The chain may have moved on a little by the time it runs, and unused energy is not paid for. The whole allowance stays within
 /// a tenth and 100 NRG of the real use.
 fn with_margin(used: u64) -> u64 {
     used.saturating_add(used / 20).saturating_add(50)
@@ -88,6 +93,10 @@ pub async fn dry_run(
     };
     match chain.invoke(block, &invocation).await? {
         Invoked::Returned { energy, events, .. } => Ok((energy, events)),
+        // Nodes answer so for a sender that does not exist, and contracts for an account that they were given.
+        Invoked::Rejected { rejection: Rejection::NoSuchAccount, .. } if chain.account(block, sender).await?.is_none() => {
+            Err(AnchorError::NoSuchAccount { address: sender, network: chain.settings().network.name.to_string() })
+        }
         Invoked::Rejected { rejection, .. } => Err(would_be_rejected(call, &rejection)),
     }
 }
@@ -134,7 +143,8 @@ pub async fn plan(
         None => chain.next_nonce(sender).await?.nonce,
     };
     let now = (chain.settings().clock)();
-    let expiry = choices.expiry.unwrap_or(now.0 / 1000 + DEFAULT_EXPIRY_SECONDS);
+    let expiry =
+        choices.expiry.unwrap_or_else(|| (now.0 / 1000).saturating_add(choices.lifetime.unwrap_or(DEFAULT_EXPIRY_SECONDS)));
     check_expiry(expiry, now)?;
     let transaction = Transaction::new(call, sender, nonce, expiry, energy, signature_count)?;
     if transaction.energy() < base + used {
@@ -142,8 +152,7 @@ pub async fn plan(
     }
     let price = price?;
     let microccd = |energy| price.microccd(energy).ok_or_else(|| AnchorError::Build("its cost is out of range".into()));
-    let estimate = base + with_margin(used);
-    let estimate = Estimate { energy: estimate, microccd: microccd(estimate)? };
+    let estimate = Estimate { energy: base + used, microccd: microccd(base + used)? };
     let most_microccd = microccd(transaction.energy())?;
     let available = account.available.unwrap_or(account.balance);
     if available < most_microccd {
@@ -163,6 +172,18 @@ pub(super) fn check_expiry(expiry: u64, now: Timestamp) -> Result<(), AnchorErro
         return Ok(());
     }
     Err(AnchorError::Expired(expiry))
+}
+
+/// Requires an expiry (seconds since 1970) to be one that nodes accept now.
+///
+/// # Errors
+/// [`AnchorError::Expired`] and [`AnchorError::ExpiryTooFar`].
+pub(super) fn check_sendable(expiry: u64, now: Timestamp) -> Result<(), AnchorError> {
+    check_expiry(expiry, now)?;
+    if expiry > (now.0 / 1000).saturating_add(LONGEST_LIFE_SECONDS) {
+        return Err(AnchorError::ExpiryTooFar(Timestamp(expiry.saturating_mul(1000))));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

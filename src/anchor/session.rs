@@ -5,8 +5,9 @@ use crate::chain::{AgentReader, AtBlock, ChainClient, Sent, TransactionHash, Tra
 use crate::identity::AccountAddress;
 use crate::registry::Timestamp;
 
+use super::follow::is_past;
 use super::journal::{Entry, Journal, JournalLock, JournalState};
-use super::plan::check_expiry;
+use super::plan::check_sendable;
 use super::{AnchorError, Call, SignedTransaction};
 
 /// How long a run waits for another run of the same account, and for its own earlier transactions to be finalized.
@@ -144,7 +145,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`AnchorError::Journal`]; the transaction must not be sent then. [`AnchorError::Expired`] when it is too late for it.
     pub fn record(&self, signed: &SignedTransaction) -> Result<(), AnchorError> {
-        check_expiry(signed.transaction.expiry(), self.now())?;
+        check_sendable(signed.transaction.expiry(), self.now())?;
         let hash = signed.hash();
         if self.journal().entries()?.into_iter().any(|entry| entry.hash() == hash) {
             return Ok(());
@@ -181,10 +182,10 @@ impl<'a> Session<'a> {
 /// What became of a transaction, when that is certain.
 async fn settled(chain: &ChainClient, entry: &Entry) -> Result<Option<JournalState>, AnchorError> {
     let transaction = &entry.signed.transaction;
-    let block = chain.pin(AtBlock::LastFinalized).await?;
-    Ok(match chain.transaction_status(entry.hash()).await? {
+    let (block, status) = chain.transaction_status_at(entry.hash()).await?;
+    Ok(match status {
         TransactionStatus::Finalized(_) => Some(JournalState::Finalized),
-        TransactionStatus::Unknown if block.time.0 / 1000 > transaction.expiry() => Some(JournalState::Expired),
+        TransactionStatus::Unknown if is_past(chain, transaction.expiry(), &block) => Some(JournalState::Expired),
         TransactionStatus::Unknown => None,
         TransactionStatus::Received | TransactionStatus::Committed(_) => {
             (entry.state != JournalState::Sent).then_some(JournalState::Sent)

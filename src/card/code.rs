@@ -86,6 +86,7 @@ codes! {
     NotAllowedValue "not_allowed_value" Error "A field has a value that the dialect does not allow."
     EmptyValue "empty_value" Error "A field that must say something is empty."
     TooLong "too_long" Error "A text is longer than the dialect allows."
+    TooManyItems "too_many_items" Warning "Lists hold so many items that only the first ones are checked against the dialect."
     TaglineLong "tagline_long" Warning "A tagline is longer than the place it is shown in."
 
     Placeholder "placeholder" Error "A value is the placeholder of an example."

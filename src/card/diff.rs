@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::document::{push_segment, Kind, Node};
-use super::Document;
+use super::{Code, Document};
 
 /// What differs between two documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,12 +14,14 @@ pub struct Diff {
     pub changes: Vec<Change>,
     /// How else their bytes differ. Not told when they say different things, because the one hides the other.
     pub formatting: Vec<Formatting>,
+    /// Why readers may disagree what either document says, as parts of sentences. Then nothing is only formatting.
+    pub unclear: Vec<String>,
 }
 
 impl Diff {
     /// Whether they say the same and are only written differently. Their hashes differ all the same.
     pub fn is_formatting_only(&self) -> bool {
-        !self.identical && self.changes.is_empty()
+        !self.identical && self.changes.is_empty() && self.unclear.is_empty()
     }
 }
 
@@ -94,11 +96,34 @@ pub fn diff(a: &Document<'_>, b: &Document<'_>) -> Diff {
     match (a.root(), b.root()) {
         _ if identical => {}
         (Some(first), Some(second)) => walk.compare(String::new(), first, second),
+        (None, None) => {}
         (first, second) => walk.push(String::new(), first, second),
     }
-    let formatting =
-        if walk.changes.is_empty() && !identical { formatting(a.bytes(), b.bytes(), walk.key_order) } else { Vec::new() };
-    Diff { identical, changes: walk.changes, formatting }
+    let unclear = match identical {
+        true => Vec::new(),
+        false => unclear(a, "first").chain(unclear(b, "second")).collect(),
+    };
+    let is_formatting = walk.changes.is_empty() && !identical && unclear.is_empty();
+    let formatting = if is_formatting { formatting(a.bytes(), b.bytes(), walk.key_order) } else { Vec::new() };
+    Diff { identical, changes: walk.changes, formatting, unclear }
+}
+
+/// What is wrong with a document that may hide a difference. A byte order mark and large numbers hide none: they are compared.
+fn unclear(document: &Document<'_>, which: &'static str) -> impl Iterator<Item = String> {
+    let mut codes: Vec<Code> = document.faults().codes().collect();
+    codes.sort();
+    codes.into_iter().filter_map(move |code| {
+        let what = match code {
+            Code::InvalidJson | Code::TooDeep => "is not JSON that can be read to its end",
+            Code::InvalidUtf8 => "is not valid UTF-8",
+            Code::TrailingContent => "goes on behind its end",
+            Code::DuplicateKey => "has a key twice",
+            Code::ControlCharacter => "has an unescaped control character",
+            Code::LoneSurrogate => "has half of a character",
+            _ => return None,
+        };
+        Some(format!("the {which} document {what} ({code})"))
+    })
 }
 
 struct Walk<'d> {
@@ -285,6 +310,21 @@ mod tests {
             let diff = of(a, b);
             assert!(diff.is_formatting_only(), "{a} {b}: {:?}", diff.changes);
             assert_eq!(diff.formatting, expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_readers_disagree_about_is_never_only_formatted_otherwise() {
+        for (a, b, code) in [
+            (&b"{\"a\":1,\"a\":2}"[..], &b"{\"a\":2}"[..], "duplicate_key"),
+            (b"{} x", b"{}", "trailing_content"),
+            (b"[\"\\ud800\"]", b"[\"\\ud801\"]", "lone_surrogate"),
+            (b"[\"\xff\"]", b"[\"\xfe\"]", "invalid_utf8"),
+            (b"{", b"{\"", "invalid_json"),
+        ] {
+            let diff = diff(&Document::parse(a), &Document::parse(b));
+            assert!(!diff.is_formatting_only() && diff.formatting.is_empty(), "{code}");
+            assert!(diff.unclear.iter().any(|why| why.contains(code)), "{code}: {:?}", diff.unclear);
         }
     }
 

@@ -103,11 +103,8 @@ impl<'a> Document<'a> {
     /// The value at a JSON pointer (RFC 6901).
     pub fn get(&self, pointer: &str) -> Option<&Node<'a>> {
         let mut node = self.root()?;
-        if pointer.is_empty() {
-            return Some(node);
-        }
-        for segment in pointer.strip_prefix('/')?.split('/') {
-            node = node.child(&segment.replace("~1", "/").replace("~0", "~"))?;
+        for segment in segments(pointer)? {
+            node = node.child(&segment)?;
         }
         Some(node)
     }
@@ -183,6 +180,40 @@ fn marks(bytes: &[u8]) -> Vec<Position> {
     chunks.scan(Position::START, next).collect()
 }
 
+/// The segments of a JSON pointer, their escapes resolved; `None` when it is none (RFC 6901, section 3).
+pub(super) fn segments(pointer: &str) -> Option<Vec<String>> {
+    if pointer.is_empty() {
+        return Some(Vec::new());
+    }
+    let is_escaped = |segment: &str| segment.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    let decode = |segment: &str| is_escaped(segment).then(|| segment.replace("~1", "/").replace("~0", "~"));
+    pointer.strip_prefix('/')?.split('/').map(decode).collect()
+}
+
+/// The index that a segment of a JSON pointer is: digits without a leading zero (RFC 6901, section 4).
+pub(super) fn index(segment: &str) -> Option<usize> {
+    let is_index = segment == "0" || (!segment.starts_with('0') && segment.bytes().all(|digit| digit.is_ascii_digit()));
+    segment.parse().ok().filter(|_| is_index)
+}
+
+/// The integer from 0 to 2^64 - 1 that the text of a JSON number means exactly: `7`, `7.0`, `0.7e1`.
+fn integer(text: &str) -> Option<u64> {
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
+    let text = text.strip_prefix('-').map_or(text, |rest| if rest.bytes().any(|b| matches!(b, b'1'..=b'9')) { "x" } else { "0" });
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    let zeros = i64::try_from(digits.len() - significant.len()).ok()?;
+    let shift = exponent.parse::<i64>().ok()? - i64::try_from(fraction.len()).ok()? + zeros;
+    significant.parse::<u64>().ok()?.checked_mul(10_u64.checked_pow(u32::try_from(shift).ok()?)?)
+}
+
 /// Appends one segment to a JSON pointer.
 pub(super) fn push_segment(pointer: &mut String, segment: &str) {
     pointer.push('/');
@@ -206,10 +237,10 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number it is, exactly, when it is an integer from 0 to 2^64 - 1 written without fraction or exponent.
+    /// The number it is, exactly, when it is an integer from 0 to 2^64 - 1, however it is written: `7.0` is 7.
     pub fn as_u64(&self) -> Option<u64> {
         match self.kind {
-            Kind::Number(text) => text.parse().ok(),
+            Kind::Number(text) => integer(text),
             _ => None,
         }
     }
@@ -243,7 +274,7 @@ impl<'a> Node<'a> {
     /// The value of a key, or of an index in decimal.
     fn child(&self, segment: &str) -> Option<&Node<'a>> {
         match &self.kind {
-            Kind::Array(items) => items.get(segment.parse::<usize>().ok()?),
+            Kind::Array(items) => items.get(index(segment)?),
             _ => self.get(segment),
         }
     }
@@ -304,6 +335,31 @@ mod tests {
         assert_eq!(document.pointer_at(10), "/a~1b", "a comma belongs to its array");
         assert_eq!(document.pointer_at(9_999), "");
         assert!(document.get("a").is_none() && document.get("/a~1b/7").is_none() && document.get("/c/d").is_none());
+    }
+
+    #[test]
+    fn a_pointer_that_rfc_6901_does_not_know_leads_nowhere() {
+        let document = Document::parse(br#"{"arr": [1, 2], "~2": 3, "m~n": 4}"#);
+        for wrong in ["/arr/01", "/arr/+1", "/arr/", "/~2", "/~", "arr"] {
+            assert!(document.get(wrong).is_none(), "{wrong}");
+        }
+        for right in ["", "/arr/1", "/~02", "/m~0n"] {
+            assert!(document.get(right).is_some(), "{right}");
+        }
+    }
+
+    #[test]
+    fn an_integral_number_is_an_integer_however_it_is_written() {
+        let read = |text: &str| Document::parse(text.as_bytes()).root().unwrap().as_u64();
+        for (text, value) in
+            [("99999.0", 99_999), ("0.0", 0), ("-0", 0), ("1e2", 100), ("0.5E1", 5), ("10.50e1", 105), ("0e9", 0)]
+        {
+            assert_eq!(read(text), Some(value), "{text}");
+        }
+        assert_eq!(read("18446744073709551615.0"), Some(u64::MAX));
+        for text in ["1.5", "-1", "1e-1", "18446744073709551616", "1e99999999999999999999", "1e400"] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Changing one field of a document and no other byte.
 
-use super::document::{Kind, Node};
+use super::document::{index, segments, Kind, Node};
 use super::layout::Layout;
 use super::Document;
 
@@ -54,7 +54,7 @@ pub fn set(bytes: &[u8], pointer: &str, value: &str) -> Result<Vec<u8>, EditErro
     let document = Document::parse(bytes);
     let layout = Layout::of(&document);
     let root = document.root().ok_or(EditError::NotJson { line: 1, column: 1 })?;
-    let segments = segments(pointer)?;
+    let segments = segments(pointer).ok_or_else(|| EditError::Pointer(pointer.to_owned()))?;
     let Some((last, way)) = segments.split_last() else {
         return splice(bytes, root.span.clone(), &layout.write(value, ""));
     };
@@ -63,7 +63,8 @@ pub fn set(bytes: &[u8], pointer: &str, value: &str) -> Result<Vec<u8>, EditErro
     for segment in way {
         so_far.push('/');
         so_far.push_str(segment);
-        holder = child(holder, segment)?.ok_or_else(|| EditError::NoPlace(format!("there is nothing at {so_far}")))?;
+        holder = child(holder, segment)?
+            .ok_or_else(|| EditError::NoPlace(format!("there is nothing at {so_far}; set that first, for example to {{}}")))?;
     }
     if let Some(old) = child(holder, last)? {
         let base = indentation_at(bytes, old.span.start);
@@ -81,14 +82,6 @@ pub fn pointer_of(field: &str) -> String {
     segments.fold(String::new(), |pointer, segment| pointer + "/" + &segment)
 }
 
-fn segments(pointer: &str) -> Result<Vec<String>, EditError> {
-    if pointer.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rest = pointer.strip_prefix('/').ok_or_else(|| EditError::Pointer(pointer.to_owned()))?;
-    Ok(rest.split('/').map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect())
-}
-
 fn child<'a, 'd>(node: &'a Node<'d>, segment: &str) -> Result<Option<&'a Node<'d>>, EditError> {
     match &node.kind {
         Kind::Object(members) => {
@@ -99,7 +92,7 @@ fn child<'a, 'd>(node: &'a Node<'d>, segment: &str) -> Result<Option<&'a Node<'d
                 None => Ok(found.map(|member| &member.value)),
             }
         }
-        Kind::Array(items) => Ok(segment.parse().ok().and_then(|n: usize| items.get(n))),
+        Kind::Array(items) => Ok(index(segment).and_then(|n| items.get(n))),
         _ => Ok(None),
     }
 }
@@ -116,7 +109,7 @@ fn add(bytes: &[u8], holder: &Node<'_>, last: &str, value: &str, layout: &Layout
                 members.first().map_or(layout.colon.as_str(), |member| text(member.key_span.end, member.value.span.start));
             (neighbour, format!("{key}{colon}"))
         }
-        Kind::Array(items) if last == "-" || last.parse() == Ok(items.len()) => {
+        Kind::Array(items) if last == "-" || index(last) == Some(items.len()) => {
             (items.last().map(|item| (item.span.start, item.span.end)), String::new())
         }
         Kind::Array(items) => {
@@ -200,6 +193,7 @@ mod tests {
         assert_eq!(set_text("{\n  \"a\": {}\n}", "/a/b", "1"), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
         assert_eq!(set_text("{\n  \"a\": [{ \"x\": 1 }]\n}", "/a/-", "2"), "{\n  \"a\": [{ \"x\": 1 }, 2]\n}");
         assert_eq!(set_text("{\n  \"a\": [\n    1\n  ]\n}", "/a/1", "2"), "{\n  \"a\": [\n    1,\n    2\n  ]\n}");
+        assert_eq!(set_text("{\r\n}\r\n", "/a", "1"), "{\r\n  \"a\": 1\r\n}\r\n");
         assert_eq!(set_text("{}", "/a", "1"), "{\n  \"a\": 1\n}");
     }
 
@@ -211,6 +205,8 @@ mod tests {
         assert!(matches!(set(text, "/b/7", "1"), Err(EditError::NoPlace(_))));
         assert_eq!(set(text, "/d", "1"), Err(EditError::Duplicate("d".into())));
         assert_eq!(set(text, "a", "1"), Err(EditError::Pointer("a".into())));
+        assert_eq!(set(text, "/~2", "1"), Err(EditError::Pointer("/~2".into())));
+        assert!(matches!(set(text, "/b/00", "1"), Err(EditError::NoPlace(_))));
         assert_eq!(set(text, "/a", "{"), Err(EditError::Value));
         assert_eq!(set(b"{\"a\":}", "/a", "1"), Err(EditError::NotJson { line: 1, column: 6 }));
     }

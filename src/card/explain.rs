@@ -128,7 +128,7 @@ pub fn explain(reading: &Reading) -> Explanation {
         x402_support: profile.x402_support,
         wallet: profile.wallet.clone(),
         on_chain: reading.identity.as_ref().map(on_chain),
-        not_explained: reading.unread.clone(),
+        not_explained: reading.unread.iter().filter(|(_, value)| !value.is_null()).map(|(pointer, _)| pointer.clone()).collect(),
     }
 }
 

@@ -3,13 +3,15 @@ use std::collections::HashMap;
 use super::Code;
 
 /// How many findings of one code are told; a hostile document could hold millions.
-const PER_CODE: u64 = 100;
+pub(super) const PER_CODE: u64 = 100;
 
 /// Findings while they are collected: where they are is an offset, and becomes a pointer, line and column at the end.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Findings {
     found: Vec<Found>,
     counts: HashMap<Code, u64>,
+    /// How many more whoever collected them did not keep.
+    unkept: u64,
 }
 
 /// One finding.
@@ -43,6 +45,11 @@ impl Findings {
         }
     }
 
+    /// Counts findings that were seen and not kept.
+    pub(super) fn add_omitted(&mut self, count: u64) {
+        self.unkept += count;
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -53,9 +60,14 @@ impl Findings {
         self.found
     }
 
+    /// The codes that were found.
+    pub(super) fn codes(&self) -> impl Iterator<Item = Code> + '_ {
+        self.counts.keys().copied()
+    }
+
     /// How many there are that are not told.
     pub(super) fn omitted(&self) -> u64 {
-        self.counts.values().map(|count| count.saturating_sub(PER_CODE)).sum()
+        self.unkept + self.counts.values().map(|count| count.saturating_sub(PER_CODE)).sum::<u64>()
     }
 }
 

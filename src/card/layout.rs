@@ -34,6 +34,8 @@ impl Layout {
             (Some([only]), _) => (only.key_span.start, only.value.span.end, text(only.key_span.end, only.value.span.start)),
             (_, Some([first, .., last])) => (first.span.start, last.span.end, ": "),
             (_, Some([only])) => (only.span.start, only.span.end, ": "),
+            // An empty document shows how its lines end at most.
+            _ if document.bytes().windows(2).any(|pair| pair == b"\r\n") => return Self { newline: "\r\n", ..Self::default() },
             _ => return Self::default(),
         };
         let colon = if colon.trim() == ":" && !colon.contains(['\n', '\r']) { colon.to_owned() } else { ": ".into() };

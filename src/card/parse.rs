@@ -238,7 +238,13 @@ impl<'a> Reader<'a, '_> {
             text.parse().is_ok_and(f64::is_finite)
         };
         if !safe {
-            let why = || format!("The number {} loses digits in parsers that read numbers as doubles.", quote(text));
+            let why = || match text.trim_start_matches('-').parse::<u64>() {
+                // It is a double itself, but so is what 2^53 + 1 becomes.
+                Ok(value) if value == MAX_SAFE_INTEGER + 1 => {
+                    format!("The number {} may be another one, rounded: parsers that read numbers as doubles have it for 2^53 + 1 too.", quote(text))
+                }
+                _ => format!("The number {} loses digits in parsers that read numbers as doubles.", quote(text)),
+            };
             self.findings.add(Code::NumberBeyond2To53, start, why);
         }
         Ok(Kind::Number(text))

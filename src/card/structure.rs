@@ -1,13 +1,14 @@
 //! Judging the structure of a card by the JSON Schema of each of its dialects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError, Validator};
+use serde_json::Value;
 
-use super::findings::{Findings, Found};
-use super::{Code, Dialect, Document, Node};
+use super::findings::{Findings, Found, PER_CODE};
+use super::{Code, Dialect, Document, Kind, Node};
 
 /// The schema of a dialect, as published in `schemas/cards/`.
 fn schema(dialect: Dialect) -> &'static str {
@@ -38,26 +39,101 @@ struct Fault {
     sentence: String,
 }
 
+/// How many items of lists are checked in one card. The validator keeps every violation, so a card of nothing but violations would
+/// take hundreds of times its own size.
+const MOST_ITEMS: usize = 20_000;
+/// How many members of one object are checked beside those that the schema names.
+const MOST_MEMBERS: usize = 1_000;
+
 pub(super) fn check(document: &Document<'_>, root: &Node<'_>, dialects: &[Dialect], findings: &mut Findings) {
-    let value = root.to_value();
+    let mut excerpt = Excerpt { dialects, items: 0, cut: None };
+    let value = excerpt.of(root);
+    if let Some(offset) = excerpt.cut {
+        findings.add(Code::TooManyItems, offset, || {
+            format!("Only the first {MOST_ITEMS} items of lists are checked against the dialect; these are more.")
+        });
+    }
     let mut faults: BTreeMap<(Code, String), Fault> = BTreeMap::new();
+    let mut kept: HashMap<Code, u64> = HashMap::new();
+    let mut unkept: HashMap<Code, u64> = HashMap::new();
     for dialect in dialects {
+        let mut more: HashMap<Code, u64> = HashMap::new();
         for error in validator(*dialect).into_iter().flat_map(|validator| validator.iter_errors(&value)) {
             let (code, missing, sentence) = read(&error);
             let pointer = error.instance_path().as_str();
             let key = (code, missing.as_ref().map_or_else(|| pointer.to_owned(), |field| format!("{pointer}/{field}")));
-            let fault = faults.entry(key).or_insert_with(|| Fault { missing, dialects: Vec::new(), sentence });
-            if fault.dialects.last() != Some(dialect) {
-                fault.dialects.push(*dialect);
+            if let Some(fault) = faults.get_mut(&key) {
+                if fault.dialects.last() != Some(dialect) {
+                    fault.dialects.push(*dialect);
+                }
+                continue;
+            }
+            let count = kept.entry(code).or_default();
+            if *count < PER_CODE {
+                *count += 1;
+                faults.insert(key, Fault { missing, dialects: vec![*dialect], sentence });
+            } else {
+                *more.entry(code).or_default() += 1;
             }
         }
+        // Several dialects may say the same of one value, so their counts do not add up.
+        for (code, count) in more {
+            let most = unkept.entry(code).or_default();
+            *most = count.max(*most);
+        }
     }
+    findings.add_omitted(unkept.values().sum());
     for ((code, pointer), fault) in faults {
         findings.add_with(code, || {
             let holder = fault.missing.as_ref().and_then(|field| pointer.strip_suffix(field.as_str())?.strip_suffix('/'));
             let offset = document.get(holder.unwrap_or(&pointer)).map_or(root.span.start, |node| node.span.start);
             Found { code, offset, message: format!("{} ({}).", fault.sentence, list(&fault.dialects)), missing: fault.missing }
         });
+    }
+}
+
+/// The part of a card that is checked: all of a real one.
+struct Excerpt<'d> {
+    dialects: &'d [Dialect],
+    items: usize,
+    /// Where the first value was left out.
+    cut: Option<usize>,
+}
+
+impl Excerpt<'_> {
+    fn of(&mut self, node: &Node<'_>) -> Value {
+        match &node.kind {
+            Kind::Array(items) => {
+                let mut kept = Vec::new();
+                for item in items {
+                    if self.items >= MOST_ITEMS {
+                        self.cut.get_or_insert(item.span.start);
+                        break;
+                    }
+                    self.items += 1;
+                    kept.push(self.of(item));
+                }
+                Value::Array(kept)
+            }
+            Kind::Object(members) => {
+                let mut kept = serde_json::Map::new();
+                for (n, member) in members.iter().enumerate() {
+                    if n < MOST_MEMBERS || self.is_named(&member.key) {
+                        kept.insert(member.key.clone().into_owned(), self.of(&member.value));
+                    } else {
+                        self.cut.get_or_insert(member.value.span.start);
+                    }
+                }
+                Value::Object(kept)
+            }
+            _ => node.to_value(),
+        }
+    }
+
+    /// Whether a schema knows the key.
+    fn is_named(&self, key: &str) -> bool {
+        let quoted = Value::from(key).to_string();
+        key.len() < 100 && self.dialects.iter().any(|dialect| schema(*dialect).contains(&quoted))
     }
 }
 

@@ -116,7 +116,7 @@ impl ChainClient {
 }
 
 impl Node {
-    async fn account(&self, block: &Block, address: AccountAddress) -> Result<Option<Account>, ChainError> {
+    pub(super) async fn account(&self, block: &Block, address: AccountAddress) -> Result<Option<Account>, ChainError> {
         let request = api::AccountInfoRequest {
             block_hash: Some(block.hash.into()),
             account_identifier: Some(api::AccountIdentifierInput {

@@ -58,6 +58,10 @@ impl ModuleCache {
 }
 
 fn read_capped(file: &Path) -> io::Result<Vec<u8>> {
+    // Opening anything else, such as a pipe, may wait for ever.
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidData, format!("{} is not a file", file.display())));
+    }
     let mut source = Vec::new();
     let mut reader = io::Read::take(std::fs::File::open(file)?, MAX_BYTES + 1);
     io::Read::read_to_end(&mut reader, &mut source)?;

@@ -152,7 +152,7 @@ impl ChainClient {
     }
 
     /// Refuses a block that is too old to say how things stand.
-    fn check_age(&self, block: &Block) -> Result<(), String> {
+    pub(super) fn check_age(&self, block: &Block) -> Result<(), String> {
         let Some(limit) = self.settings.max_block_age else { return Ok(()) };
         let age = Duration::from_millis((self.settings.clock)().0.saturating_sub(block.time.0));
         if age <= limit {

@@ -119,7 +119,13 @@ impl Node {
             self.call("InvokeInstance", request, |mut node, request| async move { node.invoke_instance(request).await }).await;
         let response = match answer {
             Err(failure) if failure.code == Code::NotFound => {
-                // A node that does not know the block may be behind, and another may know it.
+                // The status does not say what is missing. An invoker that is no account is told apart, because it is no fault of the
+                // node's; a node that does not know the block may be behind, and another may know it.
+                if let Some(invoker) = call.invoker {
+                    if self.account(block, invoker).await?.is_none() {
+                        return Ok(Invoked::Rejected { rejection: Rejection::NoSuchAccount, energy: 0 });
+                    }
+                }
                 return Err(self.error(ChainErrorKind::BlockNotFound, format_args!("knows no block {}", block.hash)));
             }
             answer => answer?,

@@ -133,7 +133,7 @@ async fn look_at_node(chain: &ChainClient, node: &Node) -> (NodeFacts, Vec<Findi
                 None => add("finalized_block", Health::Good, sentence),
                 Some(limit) => {
                     let why = format!("{sentence}, more than the {} allowed: it may be catching up", in_words(limit));
-                    add("finalized_block", Health::Warning, why);
+                    add("finalized_block", Health::Bad, why);
                 }
             }
             let (health, sentence) = compare_clocks(block.time, info.as_ref().ok().and_then(|info| info.time), now);

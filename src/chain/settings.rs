@@ -65,6 +65,9 @@ pub struct ChainSettings {
     pub quorum: Option<NonZeroUsize>,
     /// How old the newest finalized block may be. `None` accepts any.
     pub max_block_age: Option<Duration>,
+    /// How far the time of a node's newest finalized block must be past a transaction's expiry before that node is believed when it does
+    /// not know the transaction: behind one address there may be several nodes.
+    pub expiry_margin: Duration,
     /// The folder that keeps module sources by their reference. `None` keeps none.
     pub module_cache: Option<PathBuf>,
     /// The current time.
@@ -81,6 +84,7 @@ impl ChainSettings {
             node: NodeSettings::default(),
             quorum: None,
             max_block_age: Some(Duration::from_secs(600)),
+            expiry_margin: Duration::from_secs(60),
             module_cache: None,
             clock: system_time,
         }

@@ -75,7 +75,11 @@ fn parse(text: &str) -> Result<Url, ChainError> {
         return Err(ChainError::new(ChainErrorKind::Configuration, "a node's URL cannot carry a user name or a password"));
     }
     if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return Err(unusable(text, "a node is named by scheme, host and port alone"));
+        // A path or query may be a key, so only the rest is repeated.
+        return Err(unusable(
+            &url.origin().ascii_serialization(),
+            "a node is named by scheme, host and port alone, and this has more",
+        ));
     }
     Ok(url)
 }

@@ -12,7 +12,7 @@ use tonic::Code;
 use super::block::hash32;
 use super::contract::{events, ContractEvent};
 use super::node::Node;
-use super::{BlockHash, ChainClient, ChainError, ChainErrorKind, Rejection};
+use super::{AtBlock, Block, BlockHash, ChainClient, ChainError, ChainErrorKind, Rejection};
 use crate::digest::{DigestError, Sha256Digest};
 use crate::identity::{AccountAddress, ContractAddress};
 
@@ -111,6 +111,23 @@ impl ChainClient {
             node.send(item).await
         };
         self.nodes.first(send).await
+    }
+
+    /// How far the transaction has come, and the newest finalized block before that was asked, by one and the same node: only then
+    /// does not knowing it say anything about blocks up to that one.
+    ///
+    /// # Errors
+    /// Whatever keeps a node from answering, and [`NodeBehind`](super::ChainErrorKind::NodeBehind) when the newest block of all is too
+    /// old.
+    pub async fn transaction_status_at(&self, transaction: TransactionHash) -> Result<(Block, TransactionStatus), ChainError> {
+        let status = |node: Arc<Node>| async move {
+            node.ensure_network().await?;
+            // First the block, then the status: what is not on the chain after the block of this time never will be.
+            let block = node.pin(AtBlock::LastFinalized).await?;
+            self.check_age(&block).map_err(|why| node.error(ChainErrorKind::NodeBehind, format_args!("{why}")))?;
+            Ok((block, node.transaction_status(transaction).await?))
+        };
+        self.nodes.first(status).await
     }
 
     /// How far the transaction has come, by the first node that answers.

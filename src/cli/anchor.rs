@@ -1,11 +1,9 @@
 use std::path::PathBuf;
 
 use cardproof::anchor::flow::{self, AnchorRequest, Card, Context, UriChoice};
-use cardproof::anchor::journal::{Entry, Journal, JournalState};
 use cardproof::anchor::{follow, Signer, State, Status};
 use cardproof::chain::{AtBlock, ChainClient};
-use cardproof::identity::{AccountAddress, AgentName, Badge, Caip19, TokenId};
-use cardproof::registry::parameter::{EntryPoint, Parameter, SetAgentUri};
+use cardproof::identity::{AgentName, Badge, Caip19, TokenId};
 use serde_json::json;
 
 use super::conclude;
@@ -13,7 +11,10 @@ use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
 use super::failure;
+use super::interrupt;
+use super::look::{Look, Onlooker};
 use super::options::OutputOptions;
+use super::resume::{self, Found, Wanted};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::terminal::Terminal;
@@ -31,8 +32,8 @@ use super::tx::read_file;
 )]
 pub(crate) struct Args {
     /// A token id, a badge or a CAIP-19 identifier
-    #[arg(value_name = "AGENT")]
-    agent: AgentName,
+    #[arg(value_name = "AGENT", required_unless_present = "resume")]
+    agent: Option<AgentName>,
     /// The card: your own copy, byte for byte as it is hosted
     #[arg(long, value_name = "FILE", required_unless_present_any = ["trust_url", "resume"])]
     card: Option<PathBuf>,
@@ -42,9 +43,12 @@ pub(crate) struct Args {
     /// Take the digest from whatever the URI serves now, without a card of your own
     #[arg(long, conflicts_with_all = ["card", "no_url_check"])]
     trust_url: bool,
-    /// Go on with an anchoring that was interrupted: follow the transaction that is in the journal
+    /// Go on with an anchoring that was interrupted: follow the transaction that is in the journal; needs no AGENT when it is the only one
     #[arg(long)]
     resume: bool,
+    /// Go as far as the review and show what would change and cost; nothing is signed, and --sender will do without keys
+    #[arg(long, conflicts_with = "resume")]
+    dry_run: bool,
     #[command(flatten)]
     header: HeaderOptions,
     #[command(flatten)]
@@ -58,45 +62,57 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
     let settings = NetworkSettings::resolve(&args.reach.node.network, &config)?;
-    let (contract, agent) = settings.locate(&args.agent)?;
+    let named = args.agent.as_ref().map(|agent| settings.locate(agent)).transpose()?;
+    let contract = named.map_or(settings.network.registry, |(contract, _)| contract);
     let state_folder = args.send.state_folder(&config)?;
     let reach = &args.reach;
+    reach.require_online("")?;
     let at = AtBlock::LastFinalized;
     let chain = connect::chain(&reach.node, &reach.tls, &config, &settings.network, contract, at)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
-    let keys = args.sender.read(shell)?;
+    let keys = if args.dry_run { None } else { args.sender.read(shell)? };
     if args.resume {
         let sender = keys.as_ref().map(|keys| keys.signer.address()).or(args.sender.sender);
-        let journal = sender.map(|sender| Journal::of(&state_folder, &settings.network.genesis, sender));
-        let journal =
-            journal.ok_or_else(|| CliError::usage("--resume needs to know the sender").hint("name it with --sender"))?;
-        if let Some(entry) = interrupted(&journal, &chain, agent)? {
+        let wanted = Wanted { registry: contract, agent: named.map(|(_, agent)| agent), sender };
+        if let Some(found) = resume::find(&state_folder, &settings.network, &wanted)? {
             return super::block_on(async {
-                let status = resumed(&entry, &chain, &state_folder, args, shell).await?;
-                conclude::show(&status, Some(agent), &chain, &fetcher, true, output.json, shell).await
+                let status = resumed(&found, &chain, &state_folder, args, shell).await?;
+                conclude::show(&status, Some(found.agent), &chain, &fetcher, true, output.json, shell).await
             });
         }
-        if args.card.is_none() && !args.trust_url {
-            let message = format!("the journal of {} has no anchoring of agent {agent} to go on with", sender_text(sender));
-            return Err(CliError::refused("nothing_to_resume", message).hint("anchor the card anew with --card"));
+        if named.is_none() || (args.card.is_none() && !args.trust_url) {
+            return Err(nothing_to_resume(&wanted));
         }
     }
-    let mut terminal = Terminal::new(shell, args.send.yes)?;
-    let keys = keys.map_or_else(|| args.sender.require(shell), Ok)?;
+    // Without an agent there is only resuming, which clap sees to.
+    let (_, agent) = named.ok_or_else(|| CliError::usage("no agent is named"))?;
     let card = match &args.card {
         Some(path) => Card::Local(read_file(path)?),
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
     let request = AnchorRequest { agent, card, uri, check_url: !args.send.no_url_check };
-    let context = Context {
+    let context = |environment| Context {
         chain: &chain,
         fetcher: &fetcher,
         state_folder: &state_folder,
-        environment: keys.environment.as_deref(),
+        environment,
         choices: args.header.choices(),
         wait: args.send.wait_for(),
     };
+    if args.dry_run {
+        let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
+        return super::block_on(async {
+            let context = context(onlooker.environment.as_deref());
+            match flow::anchor(&context, &request, &onlooker, &mut look, &mut |_| Ok(())).await {
+                Err(error) => look.end(error, &settings.network, output.json),
+                Ok(_) => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
+            }
+        });
+    }
+    let mut terminal = Terminal::new(shell, args.send.yes)?;
+    let keys = keys.map_or_else(|| args.sender.require(LOOK, shell), Ok)?;
+    let context = context(keys.environment.as_deref());
     super::block_on(async {
         let anchored =
             flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await.map_err(failure::anchor)?;
@@ -109,36 +125,29 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     })
 }
 
-fn sender_text(sender: Option<AccountAddress>) -> String {
-    sender.map_or_else(|| "the sender".into(), |sender| format!("account {sender}"))
-}
+/// What somebody without keys can do.
+pub(crate) const LOOK: &str = "look without signing: --dry-run with --sender";
 
-/// The newest anchoring of the agent that may have reached the chain.
-fn interrupted(journal: &Journal, chain: &ChainClient, agent: TokenId) -> Result<Option<Entry>, CliError> {
-    let registry = chain.settings().registry;
-    let is_it = |entry: &Entry| {
-        let call = entry.signed.transaction.call();
-        let parameter = SetAgentUri::from_bytes(&call.parameter);
-        call.contract == registry
-            && call.receive_name == EntryPoint::SetAgentUri.receive_name()
-            && parameter.is_ok_and(|parameter| parameter.token_id == agent)
-            && !matches!(entry.state, JournalState::Refused | JournalState::Expired)
-    };
-    let entries = journal.entries().map_err(|error| failure::anchor(error.into()))?;
-    Ok(entries.into_iter().rev().find(is_it))
+fn nothing_to_resume(wanted: &Wanted) -> CliError {
+    let agent = wanted.agent.map(|agent| format!(" of agent {agent}")).unwrap_or_default();
+    let whose =
+        wanted.sender.map_or_else(|| "no journal of this network".into(), |sender| format!("not the journal of {sender}"));
+    CliError::refused("nothing_to_resume", format!("there is no anchoring{agent} to go on with: {whose} has one"))
+        .hint("anchor the card anew with cardproof anchor <AGENT> --card <FILE>")
 }
 
 async fn resumed(
-    entry: &Entry,
+    found: &Found,
     chain: &ChainClient,
     state_folder: &std::path::Path,
     args: &Args,
     shell: &Shell,
 ) -> Result<Status, CliError> {
-    let hash = entry.hash();
-    shell.always(&format!("going on with the transaction {hash}"));
+    let (hash, agent, sender) = (found.entry.hash(), found.agent, found.sender());
+    let _watch = interrupt::watch(hash, shell);
+    shell.always(&format!("going on with the anchoring of agent {agent} by account {sender}: the transaction is {hash}"));
     let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
-    let expiry = Some(entry.signed.transaction.expiry());
+    let expiry = Some(found.entry.signed.transaction.expiry());
     follow(chain, state_folder, hash, expiry, args.send.wait_for(), &mut on_change).await.map_err(failure::anchor)
 }
 

@@ -92,7 +92,9 @@ impl Config {
         };
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => return Ok(Self::default()),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) && !must_exist => {
+                return Ok(Self::default())
+            }
             Err(error) => {
                 return Err(CliError::refused("configuration", format!("{} cannot be read: {error}", path.display())));
             }

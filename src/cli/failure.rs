@@ -4,6 +4,8 @@ use cardproof::anchor::flow::FlowError;
 use cardproof::anchor::journal::JournalError;
 use cardproof::anchor::keys::KeyError;
 use cardproof::anchor::AnchorError;
+use cardproof::fetch::FailureKind;
+use url::{Host, Url};
 
 use super::connect;
 use super::exit::CliError;
@@ -33,7 +35,9 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
         AnchorError::WalletNetwork { .. } | AnchorError::DocumentNetwork { .. } => {
             CliError::refused("wrong_network", message).hint("choose the network with --network")
         }
-        AnchorError::NoSuchAccount { .. } => CliError::refused("no_such_account", message).hint("check --sender and --network"),
+        AnchorError::NoSuchAccount { .. } => {
+            CliError::refused("no_such_account", message).hint("check the address and --network")
+        }
         AnchorError::ForeignKey { .. } => CliError::refused("foreign_key", message),
         AnchorError::BadSignature { .. } => CliError::refused("bad_signature", message),
         AnchorError::SignatureConflict { .. } => CliError::refused("signature_conflict", message),
@@ -50,6 +54,7 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
         AnchorError::NonceUsed { .. } => CliError::refused("nonce_used", message),
         AnchorError::NonceGap { .. } => CliError::refused("nonce_gap", message),
         AnchorError::Expired(_) => CliError::refused("expired", message),
+        AnchorError::ExpiryTooFar(_) => CliError::refused("expiry_too_far", message),
         AnchorError::Repeated { .. } => CliError::refused("already_signed", message),
         AnchorError::Refused { .. } => CliError::negative("refused_by_node", message),
         AnchorError::SendUnclear { .. } => CliError::cannot_tell("send_unclear", message),
@@ -65,9 +70,7 @@ fn flow(error: FlowError) -> CliError {
         FlowError::HashDiffers { .. } => {
             CliError::negative("card_differs", message).hint("host what is to be anchored, or go on with --no-url-check")
         }
-        FlowError::Fetch { .. } => {
-            CliError::cannot_tell("card_not_fetched", message).hint("host the card first, or go on with --no-url-check")
-        }
+        FlowError::Fetch { uri, failure } => not_fetched(&uri, failure.kind, message),
         FlowError::LengthUnverified { .. } => CliError::cannot_tell("length_unverified", message),
         FlowError::AgentNotFound(_) => {
             CliError::negative("agent_not_found", message).hint("check the agent, --network and --contract")
@@ -82,7 +85,80 @@ fn flow(error: FlowError) -> CliError {
         FlowError::StillPending { .. } => CliError::cannot_tell("still_pending", message),
         FlowError::NoTokenId(_) => CliError::cannot_tell("no_token_id", message),
         FlowError::NotHosted { .. } => CliError::cannot_tell("not_hosted", message),
+        FlowError::Busy => CliError::cannot_tell("registration_busy", message),
         FlowError::File { .. } => CliError::internal(message),
         FlowError::State { .. } => CliError::refused("state_damaged", message),
+    }
+}
+
+/// What the URI itself forbids is refused, with the option that helps; what a host does not do now may be otherwise later.
+fn not_fetched(uri: &str, kind: FailureKind, message: String) -> CliError {
+    let url = Url::parse(uri).ok();
+    let scheme = url.as_ref().map_or("", Url::scheme);
+    let plain = if scheme == "http" { "--allow-http and " } else { "" };
+    let (code, hint) = match kind {
+        FailureKind::InvalidUri => ("invalid_uri", "name the complete https URL of the card with --uri".to_owned()),
+        FailureKind::UnsupportedScheme => (
+            "unsupported_scheme",
+            match (scheme, url.as_ref().and_then(private_host)) {
+                ("http", Some(name)) => format!("allow it with --allow-http and --allow-private (or --allow-host {name})"),
+                ("http", None) => "host the card at an https URL, or allow plain http with --allow-http".to_owned(),
+                ("ipfs", _) => "name a gateway with --ipfs-gateway <URL>".to_owned(),
+                _ => "host the card at an https URL and name it with --uri".to_owned(),
+            },
+        ),
+        FailureKind::BlockedAddress => (
+            "blocked_address",
+            match url.as_ref().and_then(Url::host_str) {
+                Some(name) => format!("allow it with {plain}--allow-private, or this host alone with {plain}--allow-host {name}"),
+                None => "allow it with --allow-private, or one host with --allow-host <name>".to_owned(),
+            },
+        ),
+        FailureKind::BlockedPort => {
+            ("blocked_port", "host the card on a port that is for the web, and name it with --uri".to_owned())
+        }
+        _ => {
+            let hint = "host the card first, or go on with --no-url-check";
+            return CliError::cannot_tell("card_not_fetched", message).hint(hint);
+        }
+    };
+    CliError::refused(code, message).hint(hint)
+}
+
+/// The host of a URL that names this machine or an address that is not public.
+fn private_host(url: &Url) -> Option<&str> {
+    let is_private = match url.host()? {
+        Host::Ipv4(ip) => ip.is_loopback() || ip.is_private(),
+        Host::Ipv6(ip) => ip.is_loopback() || ip.is_unique_local(),
+        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
+    };
+    url.host_str().filter(|_| is_private)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::exit::Exit;
+
+    #[test]
+    fn a_uri_that_is_not_fetched_is_refused_with_the_option_that_helps() {
+        let refused = |uri: &str, kind| {
+            let error = not_fetched(uri, kind, String::new());
+            (error.exit, error.code, error.hint.unwrap())
+        };
+        let (exit, code, hint) = refused("http://127.0.0.1:8000/card.json", FailureKind::UnsupportedScheme);
+        assert_eq!((exit, code), (Exit::Usage, "unsupported_scheme"));
+        assert!(hint.contains("--allow-http") && hint.contains("--allow-private") && hint.contains("127.0.0.1"), "{hint}");
+        let (exit, code, hint) = refused("http://127.0.0.1:8000/card.json", FailureKind::BlockedAddress);
+        assert_eq!((exit, code), (Exit::Usage, "blocked_address"));
+        assert!(hint.contains("--allow-http") && hint.contains("--allow-private"), "{hint}");
+        let (_, _, hint) = refused("https://intranet.example/c", FailureKind::BlockedAddress);
+        assert!(!hint.contains("--allow-http") && hint.contains("--allow-host intranet.example"), "{hint}");
+        assert_eq!(refused("ftp://a.example/", FailureKind::UnsupportedScheme).0, Exit::Usage);
+        assert_eq!(refused("https://a.example:22/", FailureKind::BlockedPort).1, "blocked_port");
+        assert_eq!(refused("cards", FailureKind::InvalidUri).1, "invalid_uri");
+        let (exit, code, hint) = refused("https://a.example/", FailureKind::NotFound);
+        assert_eq!((exit, code), (Exit::CannotTell, "card_not_fetched"));
+        assert!(hint.contains("--no-url-check"));
     }
 }

@@ -8,7 +8,7 @@ use super::exit::{CliError, Exit};
 use super::options::{FetchOptions, OutputOptions, TlsOptions};
 use super::shell::Shell;
 
-/// Print the SHA-256 of files or URLs, as sha256sum would
+/// Print the SHA-256 of files or URLs, as sha256sum would (with --json, one document a line)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, URLs (https:, http:, data:, ipfs:), or - for standard input
@@ -25,8 +25,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
+    // All of them before anything is printed: a failure has no other document beside it.
+    let mut bodies = Vec::new();
     for source in &args.sources {
-        let body = if is_url(source) { fetch(source, args, &config)? } else { read(Path::new(source))? };
+        bodies.push(if is_url(source) { fetch(source, args, &config)? } else { read(Path::new(source))? });
+    }
+    for (source, body) in args.sources.iter().zip(bodies) {
         if output.json {
             shell.document_line(&serde_json::json!({
                 "schema": "cardproof.hash/1",

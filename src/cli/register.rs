@@ -6,11 +6,13 @@ use cardproof::chain::AtBlock;
 use cardproof::identity::{Badge, TokenId};
 use cardproof::registry::MetadataEntry;
 
+use super::anchor::LOOK;
 use super::conclude;
 use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
 use super::failure;
+use super::look::{Look, Onlooker};
 use super::options::OutputOptions;
 use super::settings::NetworkSettings;
 use super::shell::Shell;
@@ -52,6 +54,9 @@ pub(crate) struct Args {
     /// How long --two-step waits until the URI serves the filled card [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, requires = "two_step")]
     host_wait: Option<Duration>,
+    /// Go as far as the review and show what would change and cost; nothing is signed, and --sender will do without keys
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     header: HeaderOptions,
     #[command(flatten)]
@@ -66,25 +71,41 @@ pub(crate) struct Args {
 const USUAL_HOST_WAIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let mut terminal = Terminal::new(shell, args.send.yes)?;
+    args.reach.require_online("")?;
     let config = Config::load(output.config.as_deref())?;
     let settings = NetworkSettings::resolve(&args.reach.node.network, &config)?;
     let state_folder = args.send.state_folder(&config)?;
     let (reach, network) = (&args.reach, &settings.network);
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
-    let keys = args.sender.require(shell)?;
     let metadata: Vec<MetadataEntry> =
         args.metadata.iter().map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() }).collect();
-    let context = Context {
+    let context = |environment| Context {
         chain: &chain,
         fetcher: &fetcher,
         state_folder: &state_folder,
-        environment: keys.environment.as_deref(),
+        environment,
         choices: args.header.choices(),
         wait: args.send.wait_for(),
     };
     let card = args.card.as_deref().map(read_file).transpose()?;
+    if args.dry_run {
+        let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
+        // Of two steps, the first is what can be seen now: it registers without a digest.
+        let card = (!args.two_step).then(|| card.map_or(Card::TrustUrl, Card::Local));
+        let check_url = !args.send.no_url_check;
+        let request = RegisterRequest { card, uri: args.uri.clone(), metadata, check_url, allow_duplicate: args.allow_duplicate };
+        return super::block_on(async {
+            let context = context(onlooker.environment.as_deref());
+            match flow::register(&context, &request, &onlooker, &mut look, &mut |_| Ok(())).await {
+                Err(error) => look.end(error, network, output.json),
+                Ok(_) => Err(CliError::internal("a dry run was not ended by its review")),
+            }
+        });
+    }
+    let mut terminal = Terminal::new(shell, args.send.yes)?;
+    let keys = args.sender.require(LOOK, shell)?;
+    let context = context(keys.environment.as_deref());
     if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
         let request = TwoStepRequest {
             template: template.clone(),

@@ -240,15 +240,17 @@ fn write_document(document: serde_json::Result<String>) {
     }
 }
 
-/// Writes to stdout. A reader that closed the pipe wants no more, which is no error of ours.
+/// Writes to stdout. A reader that closed the pipe wants no more: the program ends quietly, as if by SIGPIPE, for what was not
+/// written may have been a mismatch.
 fn write_out(bytes: &[u8]) {
+    const BY_SIGPIPE: i32 = 128 + 13;
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
-        let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Ok } else { Exit::Internal };
-        if exit == Exit::Internal {
-            write_err(&format!("error: stdout could not be written: {error}\n"));
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            std::process::exit(BY_SIGPIPE);
         }
-        std::process::exit(i32::from(exit as u8));
+        write_err(&format!("error: stdout could not be written: {error}\n"));
+        std::process::exit(i32::from(Exit::Internal as u8));
     }
 }
 
@@ -260,7 +262,8 @@ fn write_err(text: &str) {
 /// Whether a character could act on a terminal, or hide, instead of being seen.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e0fff}')
 }

@@ -5,12 +5,14 @@ use cardproof::anchor::State;
 use cardproof::registry::Timestamp;
 
 use super::exit::CliError;
+use super::interrupt::{self, Watch};
 use super::shell::Shell;
 
 /// Shows steps on stderr and asks there.
 pub(crate) struct Terminal<'a> {
     shell: &'a Shell,
     yes: bool,
+    watch: Option<Watch>,
 }
 
 impl<'a> Terminal<'a> {
@@ -20,7 +22,7 @@ impl<'a> Terminal<'a> {
             return Err(CliError::refused("confirmation_needed", "there is no terminal to confirm the transaction in")
                 .hint("confirm it with --yes, or look at it first with --dry-run"));
         }
-        Ok(Self { shell, yes })
+        Ok(Self { shell, yes, watch: None })
     }
 }
 
@@ -28,7 +30,10 @@ impl Attendant for Terminal<'_> {
     fn step(&mut self, step: &Step) {
         match step {
             // The hash must not be lost, however quiet the user wants it: it is how to find the transaction again.
-            Step::Signed(_) => self.shell.always(&step.to_string()),
+            Step::Signed(hash) => {
+                self.watch = Some(interrupt::watch(*hash, self.shell));
+                self.shell.always(&step.to_string());
+            }
             Step::State(_, State::Received | State::Committed | State::Unknown) | Step::Fetching(_) | Step::Searching { .. } => {
                 self.shell.detail(&step.to_string());
             }
@@ -68,7 +73,7 @@ pub(crate) fn lines(review: &Review) -> Vec<String> {
             (what, None, None) => format!("leaves     {what} unset"),
         });
     }
-    lines.push(format!("energy     {} NRG expected, {} allowed", review.energy, transaction.energy()));
+    lines.push(format!("energy     {} NRG expected, {} at most", review.energy, transaction.energy()));
     lines.push(format!("cost       {} expected, {} at most", ccd(review.microccd), ccd(review.most_microccd)));
     lines.push(format!("expires    {}", Timestamp(transaction.expiry().saturating_mul(1000))));
     lines

@@ -8,7 +8,7 @@ use super::options::{NetworkOptions, OutputOptions};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 
-/// Convert between the names of an agent: token id, badge, CAIP-19 (offline)
+/// Convert between the names of an agent: token id, badge, CAIP-19 (offline; with --json, one document an agent)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A decimal token id, a badge, a CAIP-19 identifier, or the id as schema JSON writes it (hex:1f01000000000000)

@@ -135,7 +135,7 @@ async fn verify_all(
         }))
         .buffer_unordered(CONCURRENCY);
         while let Some((place, verdict)) = verdicts.next().await {
-            each(place, verdict.map_err(connect::refused)?);
+            each(place, verdict);
         }
         reader.take_warnings().iter().for_each(|warning| shell.detail(warning));
     }

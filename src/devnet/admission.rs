@@ -7,6 +7,9 @@ use concordium_rust_sdk::base::transactions::{AccountTransaction, EncodedPayload
 use super::engine::{Rates, World, MAX_BLOCK_ENERGY};
 use super::history::Transaction;
 
+/// How far ahead a transaction may expire, in seconds: what nodes accept unless they are told otherwise.
+const LONGEST_LIFE: u64 = 2 * 60 * 60;
+
 /// Why a transaction may not wait for a block. It is forgotten, and nothing is charged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
@@ -22,6 +25,8 @@ pub(super) enum Refusal {
     NonceTooLarge { given: u64, next: u64 },
     #[error("the transaction expired at {expiry} (seconds since 1970), before the time of the next block")]
     Expired { expiry: u64 },
+    #[error("the transaction expires at {expiry} (seconds since 1970), more than two hours from now")]
+    ExpiryTooFar { expiry: u64 },
     #[error("the transaction allows {given} energy, but checking it costs {base} alone")]
     EnergyTooLow { given: u64, base: u64 },
     #[error("the transaction allows {given} energy, but a block has only {MAX_BLOCK_ENERGY}")]
@@ -91,6 +96,10 @@ pub(super) fn check_now(
     }
     if expired(transaction, block_time) {
         return Err(Refusal::Expired { expiry: transaction.item.header.expiry.seconds });
+    }
+    let expiry = transaction.item.header.expiry.seconds;
+    if expiry > (block_time / 1000).saturating_add(LONGEST_LIFE) {
+        return Err(Refusal::ExpiryTooFar { expiry });
     }
     let available = world.balance(transaction.sender()).micro_ccd();
     let deposit = rates.price(transaction.item.header.energy_amount).micro_ccd();

@@ -193,6 +193,14 @@ impl Builder {
                 node
             }
             None => {
+                // The wallet files come after the log: where they are, there was a chain.
+                if folder.holds_accounts() {
+                    return Err(DevnetError::Damaged {
+                        path: folder.log(),
+                        offset: 0,
+                        why: "its beginning is missing, and the folder holds the accounts of a chain".into(),
+                    });
+                }
                 let node = Node::new(self.genesis()?, self.timing)?;
                 node.record_to(Log::begin(&folder.log(), &node.genesis)?);
                 node

@@ -23,7 +23,8 @@ pub(super) struct Card {
 /// Reads the body of a `200` to its end, hashing it on the wire and decoded.
 pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Result<Card, Stop> {
     let headers = response.headers().clone();
-    let chunked = is_chunked(&headers, response.version(), url)?;
+    let version = response.version();
+    let chunked = is_chunked(&headers, version, url)?;
     let length = if chunked { None } else { content_length(&headers) };
     if length.is_some_and(|length| length > cap) {
         return Err(too_large(url, cap));
@@ -46,13 +47,18 @@ pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Resu
         }
         decoding.push(&chunk, &mut body).map_err(|error| coding_stop(&error, url, cap))?;
     }
+    // An HTTP/2 stream that is reset "without an error" looks like its end to the client, so the length is compared here too.
+    if length.is_some_and(|length| length != received) {
+        let message = format!("{} ended the body too early, after {received} bytes", host_of(url));
+        return Err(Stop::new(FailureKind::Truncated, message));
+    }
     decoding.finish(&mut body).map_err(|error| coding_stop(&error, url, cap))?;
     let body = body.finish();
     Ok(Card {
         wire_sha256: if identity { body.sha256 } else { wire.finish() },
         looks_like_bot_wall: looks_like_wall(&headers, body.kept.as_deref()),
         // TLS says itself where a stream ends; only plaintext that ends by closing may have been cut by anybody.
-        length_verified: length.is_some() || chunked || response.version() >= Version::HTTP_2 || url.scheme() == "https",
+        length_verified: length.is_some() || chunked || version >= Version::HTTP_2 || url.scheme() == "https",
         body,
     })
 }

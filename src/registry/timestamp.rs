@@ -7,9 +7,11 @@ pub struct Timestamp(pub u64);
 impl Timestamp {
     /// RFC 3339 in UTC with milliseconds and `Z`, as our own documents write times.
     ///
-    /// A time past the year 262142, which only a hostile node would send, is written as its number of milliseconds.
+    /// RFC 3339 has years of four digits: a later time, which only a hostile node would send, is written as the last moment of
+    /// the year 9999.
     pub fn to_rfc3339(self) -> String {
-        self.date().map_or(self.0.to_string(), |date| date.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+        const LAST: Timestamp = Timestamp(253_402_300_799_999);
+        self.min(LAST).date().map_or(self.0.to_string(), |date| date.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
     }
 
     /// RFC 3339 with `+00:00`, as the contract's schema JSON writes times: milliseconds only when there are any.
@@ -53,7 +55,9 @@ mod tests {
 
     #[test]
     fn a_time_out_of_range_is_a_number_and_not_a_crash() {
-        assert_eq!(Timestamp(u64::MAX).to_rfc3339(), "18446744073709551615");
+        for hostile in [u64::MAX, 1 << 63, 1_000_000_000_000_000] {
+            assert_eq!(Timestamp(hostile).to_rfc3339(), "9999-12-31T23:59:59.999Z");
+        }
     }
 
     #[test]

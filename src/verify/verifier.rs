@@ -3,7 +3,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 
-use crate::chain::{AgentReader, AtBlock, Block, ChainError, Reading};
+use crate::chain::{AgentReader, AtBlock, Block, ChainError, ChainErrorKind, Reading};
 use crate::digest::Sha256Digest;
 use crate::fetch::{Body, CardFetcher, FetchFailure, FetchTrace, Fetched, Origin};
 use crate::identity::{Caip2, ContractAddress, TokenId};
@@ -52,16 +52,20 @@ impl<R: AgentReader, F: CardFetcher> Verifier<R, F> {
     /// # Errors
     /// See [`Verifier::begin`].
     pub async fn verify(&self, agent: TokenId) -> Result<Verdict, ChainError> {
-        self.begin().await?.verify(agent).await
+        Ok(self.begin().await?.verify(agent).await)
     }
 
     /// Pins one finalized block for agents that belong together, each of whose URLs is fetched once.
     ///
     /// # Errors
-    /// [`ChainError`] when the run is refused as a whole: a node of another network, an unknown block, an unusable
-    /// configuration. A node that cannot be asked is no error: every verdict of the run then says so.
+    /// [`ChainError`] when the run is refused as a whole: a node of another network, an unknown block that was named, an
+    /// unusable configuration. A node that cannot be asked is no error: every verdict of the run then says so.
     pub async fn begin(&self) -> Result<Run<'_, R, F>, ChainError> {
         let pinned = match self.reader.pin(self.settings.at).await {
+            // Nobody named a block: a node that cannot find its own newest one is at fault, not the user.
+            Err(error) if error.kind == ChainErrorKind::BlockNotFound && self.settings.at == AtBlock::LastFinalized => {
+                Err(ChainError { kind: ChainErrorKind::NodeError, ..error })
+            }
             Err(error) if Reason::of_chain_error(error.kind).is_none() => return Err(error),
             pinned => pinned,
         };
@@ -77,21 +81,21 @@ pub struct Run<'a, R, F> {
 }
 
 impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
-    /// Judges one agent.
-    ///
-    /// # Errors
-    /// [`ChainError`] when the run is refused as a whole, see [`Verifier::begin`].
-    pub async fn verify(&self, agent: TokenId) -> Result<Verdict, ChainError> {
+    /// Judges one agent. Whatever goes wrong once a run has begun is the verdict of this agent alone.
+    pub async fn verify(&self, agent: TokenId) -> Verdict {
         let mut draft = Verdict::about(&self.verifier.settings, agent);
         let started = Instant::now();
         let outcome = AssertUnwindSafe(self.judge(agent, &mut draft)).catch_unwind().await;
         match outcome {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => draft.failed(error)?,
+            Ok(Err(error)) => {
+                draft.reason = Reason::of_chain_error(error.kind).unwrap_or(Reason::NodeError);
+                draft.message = error.message;
+            }
             Err(_) => draft.decide(Reason::InternalError),
         }
         draft.elapsed = started.elapsed();
-        Ok(draft)
+        draft
     }
 
     /// The four steps of a verdict. What is known stays in `draft` when a step fails.
@@ -111,7 +115,7 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
                 self.fetcher.fetch(uri, Origin::Untrusted).await
             };
             let found = self.check(&outcome, draft.subject.as_ref(), record);
-            draft.judged(judge_body(outcome, record.metadata_hash));
+            draft.judged(judge(outcome, record.metadata_hash).await);
             draft.checks.extend(found);
             if draft.reason != Reason::HashMismatch || self.verifier.settings.at != AtBlock::LastFinalized {
                 return Ok(());
@@ -150,6 +154,19 @@ impl<R, F> Run<'_, R, F> {
     }
 }
 
+/// Judges a body. Near misses are searched for on a thread of their own: a hostile card may take a while, and must not keep
+/// other agents' fetches from being read before their deadlines.
+async fn judge(outcome: Result<Fetched, FetchFailure>, anchor: Option<Sha256Digest>) -> Judged {
+    let differs = matches!(&outcome, Ok(fetched) if anchor.is_some_and(|anchor| anchor != fetched.body.sha256));
+    if !differs {
+        return judge_body(outcome, anchor);
+    }
+    match tokio::task::spawn_blocking(move || judge_body(outcome, anchor)).await {
+        Ok(judged) => judged,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
 impl Verdict {
     /// A verdict about an agent of which nothing is known yet, begun now.
     pub(crate) fn about(settings: &VerifySettings, token_id: TokenId) -> Self {
@@ -180,9 +197,11 @@ impl Verdict {
         reading.record.as_ref().is_some_and(same)
     }
 
-    /// What the chain's failure makes of it; the error itself when the whole run is refused.
+    /// What the chain's failure makes of it; the error itself when the whole run is refused. A node that loses a block in
+    /// mid-run is this agent's trouble alone.
     pub(crate) fn failed(&mut self, error: ChainError) -> Result<(), ChainError> {
-        let Some(reason) = Reason::of_chain_error(error.kind) else { return Err(error) };
+        let lost = (error.kind == ChainErrorKind::BlockNotFound).then_some(Reason::NodeError);
+        let Some(reason) = Reason::of_chain_error(error.kind).or(lost) else { return Err(error) };
         (self.reason, self.message) = (reason, error.message);
         Ok(())
     }

@@ -287,6 +287,8 @@ fn a_finding_tells_its_line_and_column() {
 fn every_code_is_proven_by_a_broken_card() {
     let whole = whole_cases();
     let mut proven: HashSet<Code> = CASES.iter().map(|case| case.3).chain(whole.iter().map(|case| case.1)).collect();
+    // Its card is 20,000 times the size of the others: see the hostile ones.
+    proven.insert(Code::TooManyItems);
     proven.extend(chain::CASES.iter().map(|case| case.code));
     let unproven: Vec<&Code> = Code::ALL.iter().filter(|code| !proven.contains(code)).collect();
     assert!(unproven.is_empty(), "{unproven:?}");

@@ -187,3 +187,45 @@ fn an_agent_id_above_two_to_the_53_is_compared_digit_by_digit() {
     let report = lint(&Document::parse(card.as_bytes()), &LintContext { agent_uri: None, chain: Some(facts) });
     assert!(report.findings.iter().any(|finding| finding.message.contains("rounded")), "{:#?}", report.findings);
 }
+
+#[test]
+fn an_integral_number_is_no_way_around_the_checks_of_contracts_and_ids() {
+    let legacy = |index: &str| {
+        let card = sample("concordium-legacy");
+        let at = card.find("\"cis8004_contract\"").unwrap();
+        let start = at + card[at..].find("\"index\": ").unwrap() + "\"index\": ".len();
+        let end = start + card[start..].find(|c: char| !c.is_ascii_digit()).unwrap();
+        format!("{}{index}{}", &card[..start], &card[end..])
+    };
+    let told = findings(&legacy("99999.0"), facts());
+    assert!(told.iter().any(|line| line.starts_with("contract_mismatch")), "{told:?}");
+    assert!(told.iter().any(|line| line.starts_with("conflicting_contract")), "{told:?}");
+    let told = findings(&legacy("18446744073709551616"), facts());
+    assert!(told.contains(&"invalid_contract /concordium/cis8004_contract/index".to_owned()), "{told:?}");
+    let id = |id: &str| replaced(&sample("erc8004"), "\"agentId\": 484", &format!("\"agentId\": {id}"));
+    assert_eq!(findings(&id("484.0"), facts()), [] as [String; 0]);
+    let mut zero = facts();
+    zero.record.token_id = TokenId(0);
+    assert_eq!(findings(&id("0.0"), zero), [] as [String; 0]);
+    let told = findings(&id("1e40"), facts());
+    assert!(told.contains(&"invalid_token_address /registrations/1/agentId".to_owned()), "{told:?}");
+}
+
+#[test]
+fn a_registration_on_the_chain_of_the_badge_names_its_token() {
+    let card = sample("combined");
+    let at = card.find("\"agentId\": ").unwrap() + "\"agentId\": ".len();
+    let end = at + card[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
+    let other = format!("{}7{}", &card[..at], &card[end..]);
+    assert_eq!(
+        super::told(&super::lint_alone(other.as_bytes()).findings),
+        ["conflicting_token_address /registrations/0/agentId"]
+    );
+    // On another chain the agent has another id.
+    let registry = card[end..].find("\"ccd:").unwrap() + end + 1;
+    let chain = &card[registry..registry + "ccd:9dd9ca4d19e9393877d2c44b70f89acb".len()];
+    let elsewhere =
+        format!("{}{}", &other[..registry - (end - at - 1)], other[registry - (end - at - 1)..].replacen(chain, "eip155:1", 1));
+    let told = super::told(&super::lint_alone(elsewhere.as_bytes()).findings);
+    assert!(!told.iter().any(|line| line.starts_with("conflicting")), "{told:?}");
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cardproof::card::{lint, Document, LintContext};
 use proptest::prelude::*;
 
-use super::{lint_alone, sample};
+use super::{lint_alone, sample, told};
 
 #[test]
 fn a_report_stays_small_however_much_is_wrong() {
@@ -19,6 +19,26 @@ fn a_report_stays_small_however_much_is_wrong() {
     assert!(report.findings.len() < 1_000, "{}", report.findings.len());
     assert!(report.omitted > 50_000, "{}", report.omitted);
     assert!(serde_json::to_vec(&report).unwrap().len() < 500_000);
+}
+
+/// The validator keeps a violation for each value: 32 million in a card of 64 MiB, without a limit.
+#[test]
+fn a_card_of_nothing_but_violations_is_checked_in_part_and_says_so() {
+    let numbers = vec!["0"; 200_000].join(",");
+    let members: Vec<String> = (0..50_000).map(|n| format!("\"k{n}\": 0")).collect();
+    let lists = format!("{{\"name\": \"A\", \"supportedInterfaces\": [], \"skills\": [{numbers}], \"last\": 1, \"version\": 1}}");
+    let report = lint_alone(lists.as_bytes());
+    assert_eq!(report.findings.iter().filter(|found| found.code.as_str() == "too_many_items").count(), 1);
+    assert_eq!(report.findings.iter().filter(|found| found.code.as_str() == "wrong_type").count(), 100);
+    assert!(report.omitted > 19_000 && report.omitted < 21_000, "{}", report.omitted);
+    assert!(!told(&report.findings).contains(&"missing_field /version".to_owned()), "a key of the schema is never left out");
+    let map = format!(
+        "{{\"url\": \"https://a.example\", \"concordium\": {{\"chain_id\": 1, \"services\": {{{}}}}}}}",
+        members.join(",")
+    );
+    let report = lint_alone(map.as_bytes());
+    assert_eq!(report.findings.iter().filter(|found| found.code.as_str() == "too_many_items").count(), 1);
+    assert!(report.omitted < 2_000, "{}", report.omitted);
 }
 
 #[test]

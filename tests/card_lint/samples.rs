@@ -43,7 +43,8 @@ fn the_examples_of_the_documentation_have_no_finding_but_their_placeholders() {
 fn the_real_card_of_testnet_287_lacks_only_what_real_cards_lack() {
     let bytes = std::fs::read("tests/vectors/card-testnet-287.json").unwrap();
     let report = lint_alone(&bytes);
-    assert_eq!(told(&report.findings), ["missing_expected_field /description", "missing_expected_field /image"]);
+    let lacking = ["/description", "/image", "/services/0/endpoint"].map(|pointer| format!("missing_expected_field {pointer}"));
+    assert_eq!(told(&report.findings), lacking);
     assert_eq!(report.worst(), Some(Severity::Info));
     assert_eq!((report.bytes, report.sha256), (282, Sha256Digest::of(&bytes)));
 }
@@ -92,4 +93,38 @@ fn the_documentation_has_a_row_for_every_code() {
     }
     let rows = documentation.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(rows, Code::ALL.len(), "docs/card-findings.md has a row for no code");
+}
+
+#[test]
+fn a_service_without_name_or_endpoint_and_a_registry_without_name_are_told() {
+    let card = r#"{"type": "https://eips.ethereum.org/EIPS/eip-8004#registration-v1", "name": "A", "description": "B",
+        "image": null, "services": [{"name": "MCP"}, {"endpoint": null}], "registrations": [{"agentId": 1, "agentRegistry": ""}]}"#;
+    let report = super::lint_alone(card.as_bytes());
+    let expected = [
+        "missing_expected_field /image",
+        "missing_expected_field /services/0/endpoint",
+        "missing_expected_field /services/1/name",
+        "missing_expected_field /services/1/endpoint",
+        "empty_value /registrations/0/agentRegistry",
+    ];
+    assert_eq!(super::told(&report.findings), expected);
+    assert_eq!((report.findings[0].line, report.findings[0].column), (2, 18), "a null has a place of its own");
+}
+
+#[test]
+fn a_picture_written_out_in_a_data_uri_is_no_error() {
+    let picture = "data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg'></svg>";
+    let card = format!("{{\"name\": \"A\", \"description\": \"B\", \"type\": \"https://eips.ethereum.org/EIPS/eip-8004#registration-v1\", \"image\": \"{picture}\"}}");
+    assert_eq!(super::told(&super::lint_alone(card.as_bytes()).findings), [] as [String; 0]);
+}
+
+#[test]
+fn a_name_that_a_url_cannot_hold_is_one_finding() {
+    for name in [".", "..", "a b"] {
+        let card = super::sample("society-ai");
+        let at = card.find("\"name\": \"").unwrap() + "\"name\": \"".len();
+        let end = at + card[at..].find('"').unwrap();
+        let told = super::told(&super::lint_alone(format!("{}{name}{}", &card[..at], &card[end..]).as_bytes()).findings);
+        assert_eq!(told, ["name_not_url_safe /name"], "{name}");
+    }
 }

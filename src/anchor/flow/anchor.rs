@@ -63,12 +63,12 @@ pub async fn anchor<F: CardFetcher, S: Signer>(
     before_sending: BeforeSending<'_>,
 ) -> Result<Anchored, AnchorError> {
     let record = changeable(context, request.agent).await?;
-    let (uri, origin) = match (&request.uri, &record.agent_uri) {
-        (UriChoice::Set(uri), _) => (uri.clone(), Origin::User),
-        (UriChoice::Keep, Some(uri)) => (uri.clone(), Origin::Untrusted),
+    let uri = match (&request.uri, &record.agent_uri) {
+        (UriChoice::Set(uri), _) => uri.clone(),
+        (UriChoice::Keep, Some(uri)) => uri.clone(),
         (UriChoice::Keep, None) => return Err(FlowError::NoUri(request.agent).into()),
     };
-    let sha256 = digest_of(context.fetcher, &request.card, &uri, origin, request.check_url, attendant).await?;
+    let sha256 = digest_of(context.fetcher, &request.card, &uri, request.check_url, attendant).await?;
     if record.agent_uri.as_deref() == Some(&uri) && record.metadata_hash == Some(sha256) {
         return Ok(Anchored { sha256, uri, status: None });
     }
@@ -100,11 +100,12 @@ async fn changeable<F>(context: &Context<'_, F>, agent: TokenId) -> Result<Agent
 }
 
 /// The digest to anchor: of the local card, compared with what the URI serves, or of that alone.
+///
+/// Whoever gave the URI: on the chain it is a stranger's to every verifier, so it is judged like one here.
 pub(super) async fn digest_of<F: CardFetcher>(
     fetcher: &F,
     card: &Card,
     uri: &str,
-    origin: Origin,
     check_url: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<Sha256Digest, FlowError> {
@@ -112,13 +113,13 @@ pub(super) async fn digest_of<F: CardFetcher>(
         Card::Local(bytes) if !check_url => Ok(Sha256Digest::of(bytes)),
         Card::Local(bytes) => {
             attendant.step(&Step::Fetching(uri.to_owned()));
-            let served = fetch(fetcher, uri, origin).await?;
+            let served = fetch(fetcher, uri, Origin::Untrusted).await?;
             require_same(bytes, &served)?;
             Ok(Sha256Digest::of(bytes))
         }
         Card::TrustUrl => {
             attendant.step(&Step::Fetching(uri.to_owned()));
-            let served = fetch(fetcher, uri, origin).await?;
+            let served = fetch(fetcher, uri, Origin::Untrusted).await?;
             let (sha256, bytes) = (served.body.sha256, served.body.bytes);
             attendant.step(&Step::Note(format!("{uri} serves {bytes} bytes with SHA-256 {sha256}, which is taken on trust")));
             Ok(sha256)

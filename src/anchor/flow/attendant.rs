@@ -25,7 +25,9 @@ pub struct Review {
     pub transaction: Transaction,
     /// What it changes on the chain.
     pub changes: Vec<Change>,
-    /// The energy it is expected to take, with a margin, in NRG.
+    /// How many signatures its energy pays for.
+    pub signature_count: u32,
+    /// The energy that the dry run says it takes, in NRG.
     pub energy: u64,
     /// What that costs, in microCCD.
     pub microccd: u64,

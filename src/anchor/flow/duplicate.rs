@@ -22,6 +22,8 @@ pub struct Search<'a> {
     pub owner: AccountAddress,
     /// The URI, compared byte for byte.
     pub uri: &'a str,
+    /// The first token id to look at.
+    pub begin: TokenId,
     /// The token id after the newest: what a dry run of `register` says the next agent will have.
     pub end: TokenId,
 }
@@ -41,8 +43,8 @@ pub async fn find_duplicate<R: AgentReader>(
     attendant: &mut dyn Attendant,
 ) -> Result<Option<TokenId>, FlowError> {
     let incomplete = |why: String| FlowError::SearchIncomplete { owner: search.owner, why };
-    let first = search.end.0.saturating_sub(MOST);
-    let of = search.end.0 - first;
+    let first = search.end.0.saturating_sub(MOST).max(search.begin.0);
+    let of = search.end.0.saturating_sub(first);
     let ids = (first..search.end.0).rev().map(TokenId);
     let mut readings = stream::iter(ids).map(|id| async move { (id, reader.read(search.block, id).await) }).buffered(AT_ONCE);
     let (mut read, mut unreadable) = (0, 0u64);
@@ -68,7 +70,7 @@ pub async fn find_duplicate<R: AgentReader>(
             return Ok(Some(id));
         }
     }
-    if first > 0 {
+    if first > search.begin.0 {
         return Err(incomplete(format!("the registry has {} agents, and only the newest {MOST} were read", search.end)));
     }
     if unreadable > 0 {

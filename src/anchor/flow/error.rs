@@ -112,6 +112,9 @@ pub enum FlowError {
         /// What it serves instead.
         why: String,
     },
+    /// Another process is at the same two-step registration.
+    #[error("another run of cardproof is at this two-step registration: wait until it ends")]
+    Busy,
     /// A file cannot be read or written.
     #[error("{path} cannot be used: {cause}", path = path.display())]
     File {

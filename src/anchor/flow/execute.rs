@@ -2,11 +2,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::anchor::{
-    check_environment, check_signatures, follow, plan, AnchorError, Call, Choices, Plan, Session, SignedTransaction, Signer,
-    Status, ToSign,
+    check_environment, check_sendable, check_signatures, follow_sent, plan, AnchorError, Call, Choices, Plan, Session,
+    SignedTransaction, Signer, Status, ToSign,
 };
 use crate::chain::ChainClient;
 
+use super::register::Duplicates;
 use super::{Attendant, Change, Review, Step};
 
 /// What every flow works with.
@@ -49,21 +50,38 @@ pub async fn execute<F, S: Signer>(
     attendant: &mut dyn Attendant,
     before_sending: BeforeSending<'_>,
 ) -> Result<Executed, AnchorError> {
+    guarded(context, call, changes, signer, attendant, before_sending, None).await
+}
+
+/// As [`execute`]. What `repeated` looks for is looked for once more when the account is held and its earlier transactions are
+/// finalized: another run may have done the same since.
+pub(super) async fn guarded<F, S: Signer>(
+    context: &Context<'_, F>,
+    call: Call,
+    changes: Vec<Change>,
+    signer: &S,
+    attendant: &mut dyn Attendant,
+    before_sending: BeforeSending<'_>,
+    repeated: Option<Duplicates<'_>>,
+) -> Result<Executed, AnchorError> {
     let chain = context.chain;
     let network = &chain.settings().network;
     check_environment(context.environment, network)?;
     let keys = signer.public_keys();
     let sender = signer.address();
     let plan = plan(chain, call.clone(), sender, Some(&keys), &context.choices).await?;
-    if !plan.can_be_signed {
+    // A signer that names no keys is for looking, or names them only when it signs: what it gives is checked then.
+    if !plan.can_be_signed && !keys.is_empty() {
         let needed = plan.signature_count;
         return Err(AnchorError::NotEnoughSignatures { given: signer.signature_count(), needed });
     }
+    check_sendable(plan.transaction.expiry(), (chain.settings().clock)())?;
     let review = Review {
         network: network.name.to_string(),
         sender,
         transaction: plan.transaction.clone(),
         changes,
+        signature_count: plan.signature_count,
         energy: plan.estimate.energy,
         microccd: plan.estimate.microccd,
         most_microccd: plan.most_microccd,
@@ -74,6 +92,9 @@ pub async fn execute<F, S: Signer>(
     let session = Session::open(chain, context.state_folder, sender).await?;
     session.refuse_repeated_call(&call, None)?;
     let nonce = session.nonce(context.choices.nonce).await?;
+    if let Some(duplicates) = repeated {
+        duplicates.refuse(chain, attendant).await?;
+    }
     let transaction = plan.transaction.clone().with_nonce(nonce)?;
     let signatures = signer.sign(ToSign::Transaction(&transaction)).await?;
     if !check_signatures(&plan.account, &transaction.hash_to_sign(), &signatures)? {
@@ -89,9 +110,6 @@ pub async fn execute<F, S: Signer>(
     drop(session);
     attendant.step(&Step::Sent(hash));
     let expiry = Some(signed.transaction.expiry());
-    let status = follow(chain, context.state_folder, hash, expiry, context.wait, &mut |state| {
-        attendant.step(&Step::State(hash, state));
-    })
-    .await?;
+    let status = follow_sent(chain, context.state_folder, hash, expiry, context.wait, attendant).await?;
     Ok(Executed { status, plan })
 }

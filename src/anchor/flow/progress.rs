@@ -1,7 +1,8 @@
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use fs4::{FileExt, TryLockError};
 use serde_json::{json, Value};
 
 use crate::anchor::AnchorError;
@@ -18,6 +19,8 @@ pub(super) struct Progress {
     uri: String,
     registration: Option<(TransactionHash, u64)>,
     token_id: Option<TokenId>,
+    /// Held until it is dropped: two runs of the same registration would each make an agent.
+    _lock: File,
 }
 
 impl Progress {
@@ -33,7 +36,8 @@ impl Progress {
         let what = Sha256Digest::of(&[uri.as_bytes(), b"\0", template].concat());
         let name = format!("{sender}-{}.json", short(what.to_string()));
         let path = state_folder.join("two-step").join(short(network.genesis.to_string())).join(name);
-        let mut progress = Self { path, uri: uri.to_owned(), registration: None, token_id: None };
+        let lock = lock(&path)?;
+        let mut progress = Self { path, uri: uri.to_owned(), registration: None, token_id: None, _lock: lock };
         match fs::read(&progress.path) {
             Ok(bytes) => progress.apply(&bytes)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -114,6 +118,19 @@ impl Progress {
     }
 }
 
+/// Holds a two-step registration, or refuses when another run does.
+fn lock(path: &Path) -> Result<File, FlowError> {
+    let path = path.with_extension("lock");
+    let failed = |cause| FlowError::File { path: path.clone(), cause };
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+    match FileExt::try_lock(&file) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(FlowError::Busy),
+        Err(TryLockError::Error(cause)) => Err(failed(cause)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,8 +143,11 @@ mod tests {
         let load = |uri: &str, template: &[u8]| Progress::load(folder.path(), &network, sender, uri, template).unwrap();
         let mut progress = load("https://a.example/card.json", b"{{badge}}");
         assert_eq!((progress.registration(), progress.token_id()), (None, None));
+        let second = Progress::load(folder.path(), &network, sender, "https://a.example/card.json", b"{{badge}}");
+        assert!(matches!(second, Err(FlowError::Busy)), "two runs of one registration");
         progress.remember_registration(TransactionHash([3; 32]), 1_798_761_600).unwrap();
         progress.remember_token(TokenId(u64::MAX)).unwrap();
+        drop(progress);
         let again = load("https://a.example/card.json", b"{{badge}}");
         assert_eq!(again.registration(), Some((TransactionHash([3; 32]), 1_798_761_600)));
         assert_eq!(again.token_id(), Some(TokenId(u64::MAX)));
@@ -145,6 +165,7 @@ mod tests {
         let mut progress = load().unwrap();
         progress.remember_token(TokenId(1)).unwrap();
         fs::write(&progress.path, "{").unwrap();
+        drop(progress);
         assert!(matches!(load(), Err(FlowError::State { .. })));
     }
 }

@@ -1,12 +1,13 @@
 use crate::anchor::{dry_run, parameter_call, AnchorError, Signer};
-use crate::chain::{AgentReader, AtBlock};
-use crate::fetch::{CardFetcher, Origin};
+use crate::chain::{AgentReader, AtBlock, ChainClient};
+use crate::fetch::CardFetcher;
 use crate::identity::{AccountAddress, TokenId};
 use crate::registry::parameter::Register;
 use crate::registry::{MetadataEntry, RegistryEvent};
 
 use super::anchor::digest_of;
-use super::{execute, find_duplicate, Attendant, BeforeSending, Card, Change, Context, Executed, FlowError, Search};
+use super::execute::guarded;
+use super::{find_duplicate, Attendant, BeforeSending, Card, Change, Context, Executed, FlowError, Search};
 
 /// A new agent.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub struct RegisterRequest {
 /// Registers a new agent. Its token id is in the status of what is returned, once the transaction is finalized.
 ///
 /// # Errors
-/// [`AnchorError`]; see [`execute`] for what may be on its way then.
+/// [`AnchorError`]; see [`execute`](super::execute()) for what may be on its way then.
 pub async fn register<F: CardFetcher, S: Signer>(
     context: &Context<'_, F>,
     request: &RegisterRequest,
@@ -36,7 +37,7 @@ pub async fn register<F: CardFetcher, S: Signer>(
 ) -> Result<Executed, AnchorError> {
     let uri = &request.uri;
     let sha256 = match &request.card {
-        Some(card) => Some(digest_of(context.fetcher, card, uri, Origin::User, request.check_url, attendant).await?),
+        Some(card) => Some(digest_of(context.fetcher, card, uri, request.check_url, attendant).await?),
         None => None,
     };
     let parameter = Register {
@@ -45,9 +46,11 @@ pub async fn register<F: CardFetcher, S: Signer>(
         external_reference: None,
         initial_metadata: request.metadata.clone(),
     };
-    if !request.allow_duplicate {
-        refuse_duplicate(context, &parameter, uri, signer.address(), attendant).await?;
-    }
+    let duplicates = Duplicates { parameter: &parameter, uri, owner: signer.address(), begin: TokenId(0) };
+    let repeated = match request.allow_duplicate {
+        true => None,
+        false => Some(Duplicates { begin: duplicates.refuse(context.chain, attendant).await?, ..duplicates }),
+    };
     let mut changes = vec![
         Change { what: "agent", old: None, new: Some("a new one".into()) },
         Change { what: "URI", old: None, new: Some(uri.clone()) },
@@ -58,29 +61,36 @@ pub async fn register<F: CardFetcher, S: Signer>(
         changes.push(Change { what: "metadata", old: None, new: Some(format!("{} = {value}", entry.key)) });
     }
     let call = parameter_call(context.chain.settings().registry, &parameter)?;
-    execute(context, call, changes, signer, attendant, before_sending).await
+    guarded(context, call, changes, signer, attendant, before_sending, repeated).await
 }
 
-async fn refuse_duplicate<F>(
-    context: &Context<'_, F>,
-    parameter: &Register,
-    uri: &str,
+/// Agents of the same owner with the same URI.
+#[derive(Clone, Copy)]
+pub(super) struct Duplicates<'a> {
+    parameter: &'a Register,
+    uri: &'a str,
     owner: AccountAddress,
-    attendant: &mut dyn Attendant,
-) -> Result<(), AnchorError> {
-    let chain = context.chain;
-    let registry = chain.settings().registry;
-    let block = chain.pin(AtBlock::LastFinalized).await?;
-    let (_, events) = dry_run(chain, &block, &parameter_call(registry, parameter)?, owner).await?;
-    let ours = events.iter().filter(|event| event.contract == registry);
-    let end: Option<TokenId> = ours.filter_map(|event| RegistryEvent::parse(&event.bytes).token_id()).next();
-    let end = end.ok_or_else(|| FlowError::SearchIncomplete {
-        owner,
-        why: "the dry run does not tell which token id comes next".into(),
-    })?;
-    let search = Search { block: &block, owner, uri, end };
-    match find_duplicate(chain, search, attendant).await? {
-        Some(agent) => Err(FlowError::Duplicate { agent, owner, uri: uri.to_owned() }.into()),
-        None => Ok(()),
+    /// The first that has not been looked at.
+    begin: TokenId,
+}
+
+impl Duplicates<'_> {
+    /// Refuses when there is one in the newest finalized block. Returns the token id that comes next there.
+    pub(super) async fn refuse(&self, chain: &ChainClient, attendant: &mut dyn Attendant) -> Result<TokenId, AnchorError> {
+        let (owner, uri) = (self.owner, self.uri);
+        let registry = chain.settings().registry;
+        let block = chain.pin(AtBlock::LastFinalized).await?;
+        let (_, events) = dry_run(chain, &block, &parameter_call(registry, self.parameter)?, owner).await?;
+        let ours = events.iter().filter(|event| event.contract == registry);
+        let end: Option<TokenId> = ours.filter_map(|event| RegistryEvent::parse(&event.bytes).token_id()).next();
+        let end = end.ok_or_else(|| FlowError::SearchIncomplete {
+            owner,
+            why: "the dry run does not tell which token id comes next".into(),
+        })?;
+        let search = Search { block: &block, owner, uri, begin: self.begin, end };
+        match find_duplicate(chain, search, attendant).await? {
+            Some(agent) => Err(FlowError::Duplicate { agent, owner, uri: uri.to_owned() }.into()),
+            None => Ok(end),
+        }
     }
 }

@@ -143,7 +143,7 @@ async fn hosted<F: CardFetcher>(
     let give_up = Instant::now() + request.host_wait;
     let (mut interval, mut said) = (FIRST_INTERVAL, String::new());
     loop {
-        let now = match fetch(context.fetcher, &request.uri, Origin::User).await {
+        let now = match fetch(context.fetcher, &request.uri, Origin::Untrusted).await {
             Ok(served) => match require_same(card, &served) {
                 Ok(()) => return Ok(()),
                 Err(differs) => differs.to_string(),
@@ -171,8 +171,8 @@ async fn anchored<F: CardFetcher, S: Signer>(
     signer: &S,
     attendant: &mut dyn Attendant,
 ) -> Result<Anchored, AnchorError> {
-    // A nonce or an energy that the user chose was for the first transaction.
-    let choices = Choices { nonce: None, energy: None, ..context.choices.clone() };
+    // A nonce, an energy or a point in time that the user chose was for the first transaction; a lifetime is for each.
+    let choices = Choices { nonce: None, energy: None, expiry: None, ..context.choices.clone() };
     let context = Context { choices, environment: context.environment, ..*context };
     let sha256 = Sha256Digest::of(&card);
     let uri = request.uri.clone();

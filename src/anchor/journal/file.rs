@@ -32,6 +32,26 @@ impl Journal {
         Self { path: folder.join(format!("{}.jsonl", AccountAddress(canonical))) }
     }
 
+    /// The journals of all accounts of a network that have one, in the order of their files' names.
+    ///
+    /// # Errors
+    /// [`JournalError::Disk`] when their folder cannot be read.
+    pub fn all(state_folder: &Path, genesis: &GenesisHash) -> Result<Vec<Self>, JournalError> {
+        let network: String = genesis.to_string().chars().take(16).collect();
+        let folder = state_folder.join("transactions").join(network);
+        let disk = |cause| JournalError::Disk { path: folder.clone(), cause };
+        let files = match fs::read_dir(&folder) {
+            Ok(files) => files,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(disk(error)),
+        };
+        let paths: Result<Vec<PathBuf>, _> = files.map(|file| file.map(|file| file.path())).collect();
+        let mut paths = paths.map_err(disk)?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        paths.sort();
+        Ok(paths.into_iter().map(|path| Self { path }).collect())
+    }
+
     /// Looks for a transaction in the journals of all accounts of a network.
     ///
     /// # Errors
@@ -41,21 +61,9 @@ impl Journal {
         genesis: &GenesisHash,
         hash: TransactionHash,
     ) -> Result<Option<(Self, Entry)>, JournalError> {
-        let network: String = genesis.to_string().chars().take(16).collect();
-        let folder = state_folder.join("transactions").join(network);
-        let disk = |cause| JournalError::Disk { path: folder.clone(), cause };
-        let files = match fs::read_dir(&folder) {
-            Ok(files) => files,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(disk(error)),
-        };
-        for file in files {
-            let path = file.map_err(disk)?.path();
-            if path.extension().is_some_and(|extension| extension == "jsonl") {
-                let journal = Self { path };
-                if let Some(entry) = journal.entries()?.into_iter().rev().find(|entry| entry.hash() == hash) {
-                    return Ok(Some((journal, entry)));
-                }
+        for journal in Self::all(state_folder, genesis)? {
+            if let Some(entry) = journal.entries()?.into_iter().rev().find(|entry| entry.hash() == hash) {
+                return Ok(Some((journal, entry)));
             }
         }
         Ok(None)
@@ -68,21 +76,25 @@ impl Journal {
 
     /// All transactions in it, oldest first, each with its last known state. Empty when there is no file.
     ///
-    /// A line without its end was being written when the machine stopped; what it announces was not done, so it does not count.
+    /// A line that breaks off was being written when the machine stopped; what it announces was not done, so it does not count.
     ///
     /// # Errors
     /// [`JournalError`] when the file cannot be read or a whole line of it cannot be understood.
     pub fn entries(&self) -> Result<Vec<Entry>, JournalError> {
-        let text = match fs::read_to_string(&self.path) {
-            Ok(text) => text,
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(self.disk(cause)),
         };
         let mut entries = Vec::new();
-        for (at, line) in text.split_inclusive('\n').enumerate() {
-            let Some(line) = line.strip_suffix('\n') else { break };
+        for (at, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            let (line, is_whole) = line.strip_suffix(b"\n").map_or((line, false), |line| (line, true));
+            if !is_whole && breaks_off(line) {
+                break;
+            }
             let damaged = |why| JournalError::Damaged { path: self.path.clone(), line: at + 1, why };
-            Entry::apply(line, &mut entries).map_err(damaged)?;
+            let text = std::str::from_utf8(line).map_err(|_| damaged("it is not text in UTF-8".into()))?;
+            Entry::apply(text, &mut entries).map_err(damaged)?;
         }
         Ok(entries)
     }
@@ -119,10 +131,15 @@ impl Journal {
         let write = || -> io::Result<()> {
             let is_new = !self.path.exists();
             let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path)?;
-            let end = end_of_last_line(&self.path)?;
-            file.set_len(end)?;
-            file.seek(SeekFrom::Start(end))?;
-            file.write_all(format!("{line}\n").as_bytes())?;
+            let bytes = fs::read(&self.path)?;
+            let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            let (_, tail) = bytes.split_at(end);
+            // A torn line is written over; a whole one whose end is missing gets it.
+            let start = if breaks_off(tail) { end } else { bytes.len() };
+            file.set_len(start as u64)?;
+            file.seek(SeekFrom::Start(start as u64))?;
+            let missing = if start > end { "\n" } else { "" };
+            file.write_all(format!("{missing}{line}\n").as_bytes())?;
             file.sync_all()?;
             if is_new {
                 // The name of a new file is on the disk only when its folder is.
@@ -145,10 +162,9 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the last whole line ends: a torn one after it is written over.
-fn end_of_last_line(path: &Path) -> io::Result<u64> {
-    let bytes = fs::read(path)?;
-    Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1))
+/// Whether this is the beginning of a line that was not written to its end: a JSON object that breaks off, and nothing else.
+fn breaks_off(tail: &[u8]) -> bool {
+    tail.is_empty() || (tail.starts_with(b"{") && serde_json::from_slice::<Value>(tail).is_err_and(|error| error.is_eof()))
 }
 
 /// Holds an account: no other run takes a nonce of it or sends for it meanwhile. Let go when dropped, or when the process
@@ -258,12 +274,34 @@ mod tests {
         let whole = fs::read(&journal.path).unwrap();
         lock.record(&signed(2), NOW).unwrap();
         let both = fs::read(&journal.path).unwrap();
-        for cut in [whole.len() + 1, whole.len() + 40, both.len() - 1] {
+        for cut in [whole.len() + 1, whole.len() + 40, both.len() - 2] {
             fs::write(&journal.path, &both[..cut]).unwrap();
             assert_eq!(journal.entries().unwrap().len(), 1, "cut at {cut}");
             lock.record(&signed(3), NOW).unwrap();
             let entries = journal.entries().unwrap();
             assert_eq!(entries.iter().map(|entry| entry.signed.transaction.nonce()).collect::<Vec<_>>(), [1, 3]);
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_breaks_off_is_cut_from_the_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(&folder);
+        let lock = journal.lock(Duration::ZERO).await.unwrap();
+        lock.record(&signed(1), NOW).unwrap();
+        let whole = fs::read(&journal.path).unwrap();
+        // A whole line whose end is missing counts, and stays.
+        fs::write(&journal.path, &whole[..whole.len() - 1]).unwrap();
+        assert_eq!(journal.entries().unwrap().len(), 1);
+        lock.record(&signed(2), NOW).unwrap();
+        assert_eq!(journal.entries().unwrap().len(), 2);
+        for tail in [&b"JUNK"[..], b"\0\0\0\0", b"{}\r{}", b"\xff\xfe", b"{\"schema\":\xff"] {
+            let damaged = [&whole[..], tail].concat();
+            fs::write(&journal.path, &damaged).unwrap();
+            assert!(matches!(journal.entries(), Err(JournalError::Damaged { line: 2, .. })), "{tail:?}");
+            // Even who does not look first destroys nothing.
+            lock.record(&signed(2), NOW).unwrap();
+            assert!(fs::read(&journal.path).unwrap().starts_with(&damaged), "{tail:?}");
         }
     }
 

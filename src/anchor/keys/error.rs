@@ -5,6 +5,11 @@ use crate::identity::AccountAddress;
 /// Why account keys could not be read or used. No message holds a byte of a key file.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
+    /// A key was given where the name of its file belongs.
+    #[error(
+        "a key may not stand on the command line, where every user of the machine can read it: put it into a file and name that"
+    )]
+    OnCommandLine,
     /// The file could not be read.
     #[error("the key file {name} cannot be read: {cause}")]
     Unreadable {

@@ -62,6 +62,11 @@ pub enum FileModes {
 /// # Errors
 /// [`KeyError`] when it cannot be read, is larger than 4 MiB, or is a file open to others.
 pub fn read_secret(source: &SecretSource, modes: FileModes) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    if let SecretSource::File(path) = source {
+        if is_secret(&path.to_string_lossy()) {
+            return Err(KeyError::OnCommandLine);
+        }
+    }
     let unreadable = |cause| KeyError::Unreadable { name: source.to_string(), cause };
     let bytes = match source {
         SecretSource::Stdin => read_all(io::stdin().lock()),
@@ -79,6 +84,13 @@ pub fn read_secret(source: &SecretSource, modes: FileModes) -> Result<Zeroizing<
         return Err(KeyError::TooLarge { name: source.to_string(), limit: LIMIT });
     }
     Ok(bytes)
+}
+
+/// Whether this is no name of a file but a key, or what a key file holds: repeating it would spread it further.
+fn is_secret(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let is_key = digits.len() >= 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_key || text.trim_start().starts_with(['{', '['])
 }
 
 /// One allocation of the largest size: a growing buffer would leave copies of the secret behind.

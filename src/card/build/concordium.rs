@@ -19,7 +19,7 @@ const BADGE_DOCS: &str = "https://docs.concordium.com/en/mainnet/technical-refer
 #[derive(Debug, Serialize)]
 pub(super) struct BadgeExtension<'a> {
     uri: &'static str,
-    description: &'static str,
+    description: &'a str,
     required: bool,
     params: Params<'a>,
 }
@@ -30,7 +30,7 @@ struct Params<'a> {
     token_address: String,
     owner: Owner,
     contracts: Contracts,
-    verify: &'static str,
+    verify: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<VerificationPart<'a>>,
 }
@@ -92,10 +92,11 @@ impl<'a> BadgeExtension<'a> {
             );
             return None;
         };
+        let words = &profile.badge;
         Some(Self {
             uri: Dialect::BADGE_V1_URI,
-            description: BADGE_DESCRIPTION,
-            required: false,
+            description: words.description.as_deref().unwrap_or(BADGE_DESCRIPTION),
+            required: words.required.unwrap_or(false),
             params: Params {
                 token_address: token.to_string(),
                 owner: Owner { account: owner.to_string() },
@@ -103,7 +104,7 @@ impl<'a> BadgeExtension<'a> {
                     cis8004: identity.registry_caip10().to_string(),
                     cis8: identity.cis8_caip10().to_string(),
                 },
-                verify: HOW_TO_VERIFY,
+                verify: words.verify.as_deref().unwrap_or(HOW_TO_VERIFY),
                 verification: VerificationPart::of(profile, identity),
             },
         })

@@ -15,7 +15,9 @@ mod uumit;
 
 pub use chain_identity::ChainIdentity;
 pub use format::{Aspect, Format};
-pub use profile::{Capabilities, Extension, Interface, Price, Profile, Provider, Registration, Service, Skill, Verification};
+pub use profile::{
+    BadgeWords, Capabilities, Extension, Interface, Price, Profile, Provider, Registration, Service, Skill, Verification,
+};
 
 use serde::Serialize;
 

@@ -46,6 +46,9 @@ pub struct Profile {
     pub registrations: Vec<Registration>,
     /// Where a reader may have the badge checked.
     pub verification: Option<Verification>,
+    /// What the badge says about itself in words of its own.
+    #[serde(skip)]
+    pub badge: BadgeWords,
     /// The name shown to people where `name` must be URL-safe.
     pub display_name: Option<String>,
     /// One short line about it.
@@ -110,6 +113,17 @@ pub struct Capabilities {
 /// An A2A extension that is carried as it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extension(pub Value);
+
+/// What a badge says about itself. `None` is the wording of the extension's definition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BadgeWords {
+    /// What it is.
+    pub description: Option<String>,
+    /// Whether a client has to know the extension.
+    pub required: Option<bool>,
+    /// How to check it.
+    pub verify: Option<String>,
+}
 
 /// One thing an agent offers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

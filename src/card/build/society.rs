@@ -81,8 +81,7 @@ fn url_safe(name: &str) -> String {
 pub(super) fn card<'a>(profile: &'a Profile, notes: &mut Vec<String>) -> Result<Card<'a>, BuildError> {
     let format = Format::SocietyAi;
     let given = required(&profile.name, format, "a name")?;
-    let is_safe = given.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'));
-    let name = if is_safe { given.to_owned() } else { url_safe(given) };
+    let name = if crate::card::rules::is_url_safe(given) { given.to_owned() } else { url_safe(given) };
     if name.is_empty() {
         return Err(BuildError::Missing { format: format.as_str(), field: "a name with at least one letter or digit of ASCII" });
     }

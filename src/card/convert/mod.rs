@@ -6,9 +6,15 @@ mod reader;
 
 pub use read::read;
 
+pub use reader::Understood;
+
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use super::build::{build, Aspect, BuildError, Built, ChainIdentity, Format, Profile};
+use super::build::{build, BuildError, Built, ChainIdentity, Format, Profile};
+use super::document::{push_segment, Kind, Node};
+use super::Document;
 
 /// What a card says, in whatever dialect it said it.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,10 +23,12 @@ pub struct Reading {
     pub profile: Profile,
     /// Where it says its agent stands on chain. A claim: only the chain proves it.
     pub identity: Option<ChainIdentity>,
-    /// Which value (a JSON pointer) said what.
-    pub understood: Vec<(Aspect, String)>,
-    /// The JSON pointers of the values that say something else.
-    pub unread: Vec<String>,
+    /// Which value said what.
+    pub understood: Vec<Understood>,
+    /// The values that say something else, by their JSON pointers. Empty lists and objects and `null` are values.
+    pub unread: Vec<(String, Value)>,
+    /// What the bytes have that never reached the reading; only known when bytes were read.
+    pub altered: Vec<Lost>,
 }
 
 /// A value of the old card that the new one does not have.
@@ -43,52 +51,69 @@ pub struct Conversion {
 
 /// Converts what was read from a card; change the reading's profile and identity before to fill what the old card lacked.
 ///
+/// What was lost is found by reading the new card in its turn: a value of the old card is carried when the new one says the same,
+/// and lost otherwise, whatever the reason.
+///
 /// # Errors
 /// [`BuildError`] when the old card does not say what the new one cannot do without.
 pub fn convert(reading: &Reading, format: Format) -> Result<Conversion, BuildError> {
     let built = build(&reading.profile, reading.identity.as_ref(), format)?;
-    let no_place = |pointer: &String| Lost {
-        pointer: pointer.clone(),
-        message: format!("{format} has no place for it, so it is not in the new card"),
-    };
-    let mut lost: Vec<Lost> = reading
-        .understood
-        .iter()
-        .filter(|(aspect, pointer)| !format.carries(*aspect) || is_foreign_price(*aspect, pointer, format))
-        .map(|(_, pointer)| no_place(pointer))
-        .collect();
-    if lacks_badge(reading.identity.as_ref(), format) {
-        let identity = |aspect| matches!(aspect, Aspect::Owner | Aspect::Verification) && format.carries(aspect);
-        let claims = reading.understood.iter().filter(|(aspect, _)| identity(*aspect));
-        lost.extend(claims.map(|(_, pointer)| Lost {
-            pointer: pointer.clone(),
-            message: "a badge needs both token and owner, and the card tells only one of them".into(),
-        }));
-    }
-    lost.extend(reading.unread.iter().map(|pointer| Lost {
+    let new: Value = serde_json::from_slice(&built.bytes)?;
+    let said: HashSet<String> = read(&new).understood.into_iter().flat_map(|value| value.facts).collect();
+    let lacking = |value: &&Understood| !value.facts.iter().all(|fact| said.contains(fact));
+    let understood = reading.understood.iter().filter(lacking).map(|value| Lost {
+        pointer: value.pointer.clone(),
+        message: match value.aspect {
+            Some(aspect) if format.carries(aspect) => "the new card says something else in its place, or nothing".into(),
+            _ => format!("{format} has no place for it, so it is not in the new card"),
+        },
+    });
+    let elsewhere = |(pointer, value): &&(String, Value)| new.pointer(pointer) != Some(value);
+    let unread = reading.unread.iter().filter(elsewhere).map(|(pointer, _)| Lost {
         pointer: pointer.clone(),
         message: "it is not a field that a conversion knows, so it is not in the new card".into(),
-    }));
+    });
+    let mut lost: Vec<Lost> = reading.altered.iter().cloned().chain(understood).chain(unread).collect();
     lost.sort_by(|a, b| a.pointer.cmp(&b.pointer));
     lost.dedup_by(|a, b| a.pointer == b.pointer);
     Ok(Conversion { built, lost })
 }
 
-/// Whether the badge extension was left out because half of it is unknown.
-fn lacks_badge(identity: Option<&ChainIdentity>, format: Format) -> bool {
-    matches!(format, Format::Combined | Format::A2a)
-        && identity.is_some_and(|identity| identity.token_id.is_none() || identity.owner.is_none())
+/// What reading a document as a value changes: of a key that stands twice only the last value is seen, and integers of more than
+/// 64 bits lose digits.
+fn altered(document: &Document<'_>) -> Vec<Lost> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<(String, &Node<'_>)> = document.root().map(|root| (String::new(), root)).into_iter().collect();
+    while let Some((pointer, node)) = waiting.pop() {
+        match &node.kind {
+            Kind::Object(members) => {
+                let mut last = HashSet::new();
+                for member in members.iter().rev() {
+                    let mut at = pointer.clone();
+                    push_segment(&mut at, &member.key);
+                    if last.insert(&*member.key) {
+                        waiting.push((at, &member.value));
+                    } else {
+                        let message = "its key stands twice, and only the last value was read".into();
+                        found.push(Lost { pointer: at, message });
+                    }
+                }
+            }
+            Kind::Array(items) => waiting.extend(items.iter().enumerate().map(|(n, item)| (format!("{pointer}/{n}"), item))),
+            Kind::Number(text) if is_too_long(text) => {
+                found.push(Lost { pointer, message: "the number has too many digits to be carried exactly".into() });
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
-/// Whether this is a price in a currency that the format cannot say.
-fn is_foreign_price(aspect: Aspect, pointer: &str, format: Format) -> bool {
-    let spoken = match format {
-        Format::SocietyAi => "USD",
-        Format::Uumit => "UT",
-        _ => return false,
-    };
-    let said = if pointer.ends_with("/price_ut") { "UT" } else { "USD" };
-    aspect == Aspect::Prices && said != spoken
+/// Whether a number is an integer of more digits than a value keeps. Whether it keeps them all depends on how serde_json was built.
+fn is_too_long(number: &str) -> bool {
+    let kept = serde_json::from_str(number).map(|value: Value| value.to_string());
+    let is_integer = !number.contains(['.', 'e', 'E']) && number != "-0";
+    is_integer && kept.ok().as_deref() != Some(number)
 }
 
 /// Parses a card's bytes and reads it.
@@ -100,7 +125,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Reading, NotACard> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| NotACard::Json { line: error.line(), column: error.column() })?;
     if value.is_object() {
-        Ok(read(&value))
+        Ok(Reading { altered: altered(&Document::parse(bytes)), ..read(&value) })
     } else {
         Err(NotACard::NotAnObject)
     }

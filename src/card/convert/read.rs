@@ -21,11 +21,13 @@ pub fn read(card: &Value) -> Reading {
     society(&mut reader, &mut profile);
     let identity = identity::of(&mut reader, &mut profile);
     extensions(&mut reader, &mut profile);
-    for marker in ["/type", "/protocol", "/preferredTransport", "/authentication/schemes", "/authentication/apiKey"] {
-        reader.mark(marker);
+    reader.mark("/type", Dialect::ERC8004_TYPE);
+    reader.mark("/protocol", Dialect::UUMIT_PROTOCOL);
+    for access in ["/authentication/schemes", "/authentication/apiKey"] {
+        reader.understand(None, access);
     }
     let (understood, unread) = reader.finish();
-    Reading { profile, identity, understood, unread }
+    Reading { profile, identity, understood, unread, altered: Vec::new() }
 }
 
 /// Whether the card is of the older Concordium dialect, where `url` is the place of the card itself.
@@ -58,6 +60,7 @@ fn endpoints(reader: &mut Reader<'_>, profile: &mut Profile) {
     let which = |n: usize| if n == 0 { Aspect::Interfaces } else { Aspect::FurtherInterfaces };
     for n in 0..reader.len("/supportedInterfaces") {
         let at = format!("/supportedInterfaces/{n}");
+        reader.within(reader.peek_text(&format!("{at}/url")).unwrap_or_default());
         if let Some(url) = reader.text(which(n), &format!("{at}/url")) {
             let mut interface = Interface::http_json(url);
             if let Some(binding) = reader.text(which(n), &format!("{at}/protocolBinding")) {
@@ -69,22 +72,24 @@ fn endpoints(reader: &mut Reader<'_>, profile: &mut Profile) {
             profile.interfaces.push(interface);
         }
     }
+    reader.within("");
     if is_legacy(reader) {
         profile.card_url = reader.text(Aspect::CardUrl, "/url");
         return;
     }
     let first = profile.interfaces.len();
+    reader.within(reader.peek_text("/url").unwrap_or_default());
     if let Some(url) = reader.text(which(first), "/url") {
         // Before A2A 1.0 the transport is JSON-RPC unless the card says otherwise; the Society AI hub has a protocol of its own.
         let usual = if url.starts_with("ws-agent:") { "ws-agent" } else { "JSONRPC" };
-        let binding = reader.peek_text("/preferredTransport").unwrap_or(usual).to_owned();
-        let version = reader.peek_text("/protocolVersion").unwrap_or("0.3.0").to_owned();
-        reader.mark("/protocolVersion");
+        let binding = reader.text(which(first), "/preferredTransport").unwrap_or_else(|| usual.to_owned());
+        let version = reader.text(which(first), "/protocolVersion").unwrap_or_else(|| "0.3.0".to_owned());
         if profile.interfaces.iter().all(|known| known.url != url) {
             profile.interfaces.push(Interface { url, binding, version: version.clone() });
         }
         for n in 0..reader.len("/additionalInterfaces") {
             let at = format!("/additionalInterfaces/{n}");
+            reader.within(reader.peek_text(&format!("{at}/url")).unwrap_or_default());
             let Some(url) = reader.text(Aspect::FurtherInterfaces, &format!("{at}/url")) else { continue };
             let binding = reader.text(Aspect::FurtherInterfaces, &format!("{at}/transport")).unwrap_or_else(|| "JSONRPC".into());
             // Cards of A2A 0.3 repeat the main URL in this list.
@@ -93,6 +98,7 @@ fn endpoints(reader: &mut Reader<'_>, profile: &mut Profile) {
             }
         }
     }
+    reader.within("");
 }
 
 fn capabilities(reader: &mut Reader<'_>) -> Capabilities {
@@ -104,8 +110,9 @@ fn capabilities(reader: &mut Reader<'_>) -> Capabilities {
 }
 
 fn skill(reader: &mut Reader<'_>, at: &str) -> Option<Skill> {
+    reader.within(reader.peek_text(&format!("{at}/id"))?);
     let id = reader.text(Aspect::Skills, &format!("{at}/id"))?;
-    Some(Skill {
+    let skill = Skill {
         name: reader.text(Aspect::Skills, &format!("{at}/name")).unwrap_or_default(),
         description: reader.text(Aspect::Skills, &format!("{at}/description")).unwrap_or_default(),
         tags: reader.texts(Aspect::Skills, &format!("{at}/tags")),
@@ -114,21 +121,23 @@ fn skill(reader: &mut Reader<'_>, at: &str) -> Option<Skill> {
         output_modes: reader.texts(Aspect::SkillModes, &format!("{at}/outputModes")),
         price: price(reader, &format!("{at}/pricing")),
         id,
-    })
+    };
+    reader.within("");
+    Some(skill)
 }
 
 /// The price of a skill, in the words of either network that prices skills.
 fn price(reader: &mut Reader<'_>, at: &str) -> Option<Price> {
     reader.peek(at)?;
     if reader.peek(&format!("{at}/price_ut")).is_some() || reader.peek(&format!("{at}/model")).is_some() {
-        reader.mark(&format!("{at}/model"));
+        reader.understand(Aspect::Prices, format!("{at}/model"));
         // A price may be a number or a text; `variable` is no amount.
         let amount = match reader.peek(&format!("{at}/price_ut")) {
             Some(Value::Number(number)) => Some(number.to_string()),
             Some(Value::String(text)) if text != "variable" => Some(text.clone()),
             _ => None,
         };
-        reader.understand(Some(Aspect::Prices), format!("{at}/price_ut"));
+        reader.understand(Aspect::Prices, format!("{at}/price_ut"));
         let per_usage = amount.is_none();
         return Some(Price { amount, currency: "UT".into(), per_usage });
     }
@@ -143,6 +152,7 @@ fn price(reader: &mut Reader<'_>, at: &str) -> Option<Price> {
 fn services(reader: &mut Reader<'_>, profile: &mut Profile) {
     for n in 0..reader.len("/services") {
         let at = format!("/services/{n}");
+        reader.within(reader.peek_text(&format!("{at}/name")).unwrap_or_default());
         let Some(name) = reader.text(Aspect::Services, &format!("{at}/name")) else { continue };
         let endpoint = reader.text(Aspect::Services, &format!("{at}/endpoint"));
         let version = reader.text(Aspect::ServiceVersions, &format!("{at}/version"));
@@ -153,9 +163,13 @@ fn services(reader: &mut Reader<'_>, profile: &mut Profile) {
         let Some(endpoint) = endpoint.as_str() else { continue };
         let mut at = "/concordium/services".to_owned();
         push_segment(&mut at, name);
-        reader.understand(Some(Aspect::Services), at);
+        reader.within(name);
+        let facts = [("name", &Value::from(name.as_str())), ("endpoint", &Value::from(endpoint))];
+        let facts = facts.map(|(key, value)| reader.fact(Some(Aspect::Services), key, value)).into();
+        reader.understand_as(Aspect::Services, at, facts);
         profile.services.push(Service { name: name.clone(), endpoint: Some(endpoint.to_owned()), version: None });
     }
+    reader.within("");
 }
 
 fn society(reader: &mut Reader<'_>, profile: &mut Profile) {
@@ -177,7 +191,8 @@ fn extensions(reader: &mut Reader<'_>, profile: &mut Profile) {
         }
         if let Some(extension) = reader.peek(&at) {
             profile.extensions.push(Extension(extension.clone()));
-            reader.understand(Some(Aspect::Extensions), at);
+            let fact = reader.fact(Some(Aspect::Extensions), "extension", extension);
+            reader.understand_as(Aspect::Extensions, at, vec![fact]);
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::site::{Claim, Which};
-use super::{Findings, Rule, Subject};
+use super::{Findings, Role, Rule, Subject};
 use crate::card::Code;
 
 /// Whatever a card says twice about its place on chain, it says alike; and its registry is the one its token address names.
@@ -17,6 +17,17 @@ impl Rule for Agreement {
         let cis8 = first(|claim| matches!(claim, Claim::Contract(Which::Cis8, _)));
         let chain = first(|claim| matches!(claim, Claim::Chain(_)));
         let owner = first(|claim| matches!(claim, Claim::Owner(_)));
+        // An agent may be registered on other chains as well; on its own it has one token.
+        let registrations = subject.sites.iter().filter(|site| site.role == Role::Registration);
+        for (site, named) in registrations.filter_map(|site| Some((site, site.registration()?))) {
+            let other = Claim::Token(named.1);
+            let offset = site.node.get("agentId").map_or(site.node.span.start, |id| id.span.start);
+            if let Some(expected) = token.filter(|token| *token != other && chain == Some(Claim::Chain(named.0))) {
+                findings.add(Code::ConflictingTokenAddress, offset, || {
+                    format!("This names {other}, while another place of the card names {expected}.")
+                });
+            }
+        }
         for (offset, claim) in &claims {
             let (code, expected) = match claim {
                 Claim::Token(_) => (Code::ConflictingTokenAddress, token),

@@ -1,6 +1,6 @@
 use super::{Findings, Role, Rule, Subject};
 use crate::card::findings::quote;
-use crate::card::Code;
+use crate::card::{Code, Kind, Node};
 use crate::identity::ContractAddress;
 
 /// A contract is named by its index and subindex.
@@ -14,5 +14,22 @@ impl Rule for Contract {
                 findings.add(Code::InvalidContract, offset, || format!("{}: {error}.", quote(text)));
             }
         }
+        let objects = subject.sites.iter().filter(|site| matches!(site.role, Role::ContractObject(_)));
+        for node in objects.flat_map(|site| ["index", "subindex"].map(|part| site.node.get(part))).flatten() {
+            too_large(Code::InvalidContract, node, findings);
+        }
+        let registrations = subject.sites.iter().filter(|site| site.role == Role::Registration);
+        for entry in registrations.filter(|site| site.is_on_concordium()) {
+            entry.node.get("agentId").into_iter().for_each(|id| too_large(Code::InvalidTokenAddress, id, findings));
+        }
+    }
+}
+
+/// Reports an integer of more than 64 bits. Fractions and negative numbers are the schema's finding.
+fn too_large(code: Code, node: &Node<'_>, findings: &mut Findings) {
+    const LIMIT: f64 = 18_446_744_073_709_551_616.0;
+    let Kind::Number(text) = node.kind else { return };
+    if node.as_u64().is_none() && text.parse::<f64>().is_ok_and(|value| value >= LIMIT) {
+        findings.add(code, node.span.start, || format!("{} is more than an integer of 64 bits can be.", quote(text)));
     }
 }

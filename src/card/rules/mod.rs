@@ -31,6 +31,7 @@ mod version;
 mod wallet;
 mod ws_agent;
 
+pub(super) use name::is_url_safe;
 use site::{Claim, Role, Site};
 
 use super::findings::Findings;

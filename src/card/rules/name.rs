@@ -10,15 +10,19 @@ impl Rule for Name {
         if !subject.is(Dialect::SocietyAi) {
             return;
         }
-        // The unreserved characters of RFC 3986, section 2.3.
-        let is_safe = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
         let Some((node, text)) = subject.root.get("name").and_then(|node| Some((node, node.as_str()?))) else {
             return;
         };
-        if !text.chars().all(is_safe) {
+        if !is_url_safe(text) {
             findings.add(Code::NameNotUrlSafe, node.span.start, || {
-                format!("The name {} may only have ASCII letters, digits and - . _ ~.", quote(text))
+                format!("The name {} may only have ASCII letters, digits and - . _ ~, and more than dots.", quote(text))
             });
         }
     }
+}
+
+/// Whether a name can be a segment of a URL: the unreserved characters of RFC 3986, section 2.3, but for the segments `.` and `..`,
+/// which lead elsewhere.
+pub(in crate::card) fn is_url_safe(name: &str) -> bool {
+    !matches!(name, "." | "..") && name.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
 }

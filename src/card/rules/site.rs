@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use crate::card::dialect::badge_extensions;
 use crate::card::{Dialect, Kind, Node};
-use crate::identity::{AccountAddress, Badge, Caip10, Caip19, Caip2, ContractAddress};
+use crate::identity::{AccountAddress, Badge, Caip10, Caip19, Caip2, ContractAddress, TokenId};
 
 /// A value of a card and what it is there for.
 pub(super) struct Site<'d, 'a> {
@@ -35,6 +35,8 @@ pub(super) enum Role {
     ContractObject(Which),
     /// The CAIP-10 identifier of a registry on any chain.
     AnyRegistry,
+    /// An entry of `registrations`: an id and the registry it is one of.
+    Registration,
     /// An Ethereum address.
     Ethereum,
     /// A hexadecimal colour.
@@ -56,7 +58,12 @@ use Which::{Cis8, Cis8004};
 /// Where each dialect keeps what (card facts); `*` stands for every element or value.
 fn table(dialect: Dialect) -> &'static [(&'static str, Role)] {
     match dialect {
-        Dialect::Erc8004 => &[("image", Uri), ("services/*/endpoint", Link), ("registrations/*/agentRegistry", AnyRegistry)],
+        Dialect::Erc8004 => &[
+            ("image", Uri),
+            ("services/*/endpoint", Link),
+            ("registrations/*/agentRegistry", AnyRegistry),
+            ("registrations/*", Role::Registration),
+        ],
         Dialect::A2a1 => {
             &[("supportedInterfaces/*/url", Uri), ("provider/url", Uri), ("documentationUrl", Uri), ("iconUrl", Uri)]
         }
@@ -168,6 +175,21 @@ pub(super) enum Claim {
 }
 
 impl Site<'_, '_> {
+    /// The token that an entry of `registrations` names in a Concordium registry.
+    pub(super) fn registration(&self) -> Option<(Caip2, Badge)> {
+        let token_id = TokenId(self.node.get("agentId")?.as_u64()?);
+        match self.node.get("agentRegistry")?.as_str()?.parse() {
+            Ok(Caip10::Contract(chain, contract)) => Some((chain, Badge { contract, token_id })),
+            _ => None,
+        }
+    }
+
+    /// Whether an entry of `registrations` is one in a Concordium registry.
+    pub(super) fn is_on_concordium(&self) -> bool {
+        let registry = self.node.get("agentRegistry").and_then(Node::as_str);
+        registry.is_some_and(|text| matches!(text.parse(), Ok(Caip10::Contract(..))))
+    }
+
     /// What can be read out of the value; nothing when it is malformed, which is another rule's finding.
     pub(super) fn claims(&self) -> Vec<Claim> {
         if let ContractObject(which) = self.role {

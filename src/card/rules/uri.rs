@@ -38,7 +38,9 @@ fn looks_like_url(text: &str) -> bool {
 
 /// Reads an absolute URI. Browsers forgive what RFC 3986 excludes; a card goes to other programs too.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
-    let excluded = |c: char| c.is_whitespace() || c.is_control() || "\"<>\\^`{|}".contains(c);
+    // What data: URIs hold in real cards is often written as it is: `data:image/svg+xml;utf8,<svg xmlns="…">`.
+    let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    let excluded = |c: char| c.is_control() || (!is_data && (c.is_whitespace() || "\"<>\\^`{|}".contains(c)));
     if let Some(c) = text.chars().find(|c| excluded(*c)) {
         return Err(format!("the character U+{:04X} does not belong in a URI", u32::from(c)));
     }

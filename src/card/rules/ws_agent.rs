@@ -16,7 +16,8 @@ impl Rule for WsAgent {
         };
         let offset = subject.root.get("url").map_or(0, |node| node.span.start);
         let is_template = subject.placeholders.iter().any(|site| site.node.span.start == offset);
-        if called != name && !name.is_empty() && !is_template {
+        // A name that no URL can hold is the finding of the name.
+        if called != name && !name.is_empty() && !is_template && super::is_url_safe(name) {
             findings.add(Code::WsAgentName, offset, || {
                 format!("The URL leads to the agent {}, while the card's name is {}.", quote(called), quote(name))
             });

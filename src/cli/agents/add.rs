@@ -63,6 +63,7 @@ fn entry(args: &Args) -> Result<Entry, ListError> {
     }
     let transport = args.transport.map(|kind| Transport::new(kind, settings(&args.transport_config)?)).transpose()?;
     entry.set("transport", &transport)?;
+    entry.require_reachable()?;
     Ok(entry)
 }
 

@@ -12,7 +12,8 @@ use crate::cli::shell::Shell;
 
 /// Add a running agent by what its card says
 ///
-/// Tries the URL itself and the well-known places, /.well-known/agent-card.json and /.well-known/agent.json.
+/// Tries the URL itself and the well-known places, /.well-known/agent-card.json and /.well-known/agent.json. A card without a name
+/// needs --name.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The URL of the agent, its card or its site
@@ -46,8 +47,10 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
     let discovery = crate::cli::block_on(async { discover(&fetcher, &args.url).await.map_err(failed) })?;
     let attempts: Vec<AttemptDocument> = discovery.attempts.iter().map(AttemptDocument::from).collect();
     let Some(found) = discovery.found else {
-        attempts.iter().for_each(|attempt| shell.note(&attempt.line()));
-        return Err(nothing_found(&args.url, &discovery.attempts));
+        if !output.json {
+            attempts.iter().for_each(|attempt| shell.note(&attempt.line()));
+        }
+        return Err(nothing_found(&args.url, &discovery.attempts, output));
     };
     attempts.iter().for_each(|attempt| shell.detail(&attempt.line()));
     let mut entry = match &args.name {
@@ -55,9 +58,9 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
         Some(name) => {
             let mut reading = found.reading.clone();
             name.clone_into(&mut reading.profile.name);
-            entry_of_card(&reading, &found.url, &args.url)
+            entry_of_card(&reading, &found.final_url)
         }
-        None => entry_of_card(&found.reading, &found.url, &args.url),
+        None => entry_of_card(&found.reading, &found.final_url),
     }
     .map_err(failed)?;
     if let Some(name) = &args.name {

@@ -22,7 +22,10 @@ pub(super) struct Args {
 struct ExportDocument {
     schema: &'static str,
     registry: String,
-    output: String,
+    /// The file; without one the list itself stands in `list`.
+    output: Option<String>,
+    /// The exact text, when it was not written to a file.
+    list: Option<String>,
     agents: usize,
     bytes: usize,
     sha256: String,
@@ -31,24 +34,25 @@ struct ExportDocument {
 pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let list = file.read_or_create().map_err(failed)?;
     let text = list.to_text();
-    let Some(path) = &args.output else {
-        shell.bytes(text.as_bytes());
-        return Ok(Exit::Ok);
-    };
-    replace_file(path, text.as_bytes())
-        .map_err(|error| CliError::internal(format!("{} cannot be written: {error}", path.display())))?;
+    if let Some(path) = &args.output {
+        replace_file(path, text.as_bytes())
+            .map_err(|error| CliError::internal(format!("{} cannot be written: {error}", path.display())))?;
+    }
     let document = ExportDocument {
         schema: "cardproof.agents-export/1",
         registry: file.path().display().to_string(),
-        output: path.display().to_string(),
+        output: args.output.as_ref().map(|path| path.display().to_string()),
+        list: args.output.is_none().then(|| text.clone()),
         agents: list.entries().len(),
         bytes: text.len(),
         sha256: Sha256Digest::of(text.as_bytes()).to_string(),
     };
     if output.json {
         shell.document(&document);
+    } else if let Some(written) = &document.output {
+        shell.note(&format!("{} agents written to {written}", document.agents));
     } else {
-        shell.note(&format!("{} agents written to {}", document.agents, document.output));
+        shell.bytes(text.as_bytes());
     }
     Ok(Exit::Ok)
 }

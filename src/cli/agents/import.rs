@@ -1,9 +1,9 @@
-use std::io::Read;
 use std::path::PathBuf;
 
 use cardproof::agent_list::{AgentList, ListFile};
 
 use super::change::{self, ChangeDocument, ConflictOptions};
+use crate::cli::card::source::text;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
 use crate::cli::shell::Shell;
@@ -25,13 +25,7 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
         return Err(CliError::usage("the agents come from standard input, so no question can be answered there")
             .hint("say what to do about names that are taken with --on-conflict"));
     }
-    let text = if is_stdin {
-        let mut text = String::new();
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(&args.file)
-    };
-    let text = text.map_err(|error| CliError::usage(format!("{shown} cannot be read: {error}")))?;
+    let text = text(&args.file)?;
     let entries =
         AgentList::parse_import(&text).map_err(|error| CliError::usage(format!("{shown} cannot be imported: {error}")))?;
     let done = change::add(entries, &args.conflicts, file, shell)?;

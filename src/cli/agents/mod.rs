@@ -13,6 +13,7 @@ mod show;
 use std::path::PathBuf;
 
 use cardproof::agent_list::{ListError, ListFile};
+use clap::builder::TypedValueParser;
 use clap::Subcommand;
 
 use super::exit::{CliError, Exit};
@@ -25,7 +26,8 @@ use super::shell::Shell;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The list [default: registry.json in the current folder]
-    #[arg(long, global = true, value_name = "FILE", env = "SOCIETY_REGISTRY")]
+    #[arg(long, global = true, value_name = "FILE", env = "SOCIETY_REGISTRY",
+        value_parser = clap::builder::OsStringValueParser::new().map(PathBuf::from))]
     registry: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,

@@ -20,6 +20,7 @@ pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOp
             .hint("cardproof agents add <name> <url>, or cardproof agents discover <url>"));
     }
     let entry = converse(&mut |question| shell.answer(question), &mut |problem| shell.warning(problem))?;
+    entry.require_reachable().map_err(super::failed)?;
     let done = change::add(vec![entry], &args.conflicts, file, shell)?;
     Ok(ChangeDocument::of(done, Vec::new(), file).report(shell, output))
 }

@@ -15,6 +15,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, file: &ListFile, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    file.update(|list| args.names.iter().try_for_each(|name| list.remove(name).map(drop))).map_err(failed)?;
-    Ok(ChangeDocument::of(Imported::default(), args.names.clone(), file).report(shell, output))
+    let mut names: Vec<String> = Vec::new();
+    for name in &args.names {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    file.update(|list| names.iter().try_for_each(|name| list.remove(name).map(drop))).map_err(failed)?;
+    Ok(ChangeDocument::of(Imported::default(), names, file).report(shell, output))
 }

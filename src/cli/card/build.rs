@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use cardproof::card::build::{build, BuildError, Format, Interface, Profile, Provider, Service, Skill, Verification};
 
 use super::identity::{self, IdentityOptions};
+use super::source;
 use super::write::{self, Made};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::{NodeOptions, OutputOptions, TlsOptions};
@@ -12,6 +13,8 @@ use crate::cli::shell::Shell;
 ///
 /// What the card says comes from a file (--input), from options, which win over the file, or, on a terminal, from questions about
 /// what is missing. The bytes go to stdout and their SHA-256 to stderr, or with --out to a file and stdout.
+///
+/// Exit codes: 0 the card is built; 1 it is, and a lint finds errors in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The form of the card: combined, erc8004, a2a, a2a-0.x, concordium-legacy, society-ai or uumit
@@ -23,6 +26,9 @@ pub(super) struct Args {
     /// What the card says, as TOML or JSON; - is standard input
     #[arg(long, short, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Exit with 0 even when a lint finds errors in the card
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     content: Content,
     #[command(flatten)]
@@ -113,8 +119,8 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         card_url: profile.card_url.as_deref(),
         out: args.out.as_deref(),
     };
-    write::card(made, shell, output)?;
-    Ok(Exit::Ok)
+    let is_sound = write::card(made, shell, output)?;
+    Ok(if is_sound || args.force { Exit::Ok } else { Exit::Negative })
 }
 
 /// What a failure to build means for the process.
@@ -127,16 +133,21 @@ pub(super) fn failed(error: BuildError) -> CliError {
 
 fn read_input(path: &Path) -> Result<Profile, CliError> {
     let shown = path.display();
-    let text =
-        if path == Path::new("-") { std::io::read_to_string(std::io::stdin().lock()) } else { std::fs::read_to_string(path) };
-    let text = text.map_err(|error| CliError::usage(format!("{shown} cannot be read: {error}")))?;
+    let text = source::text(path)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // A TOML document never starts with a brace.
     if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| CliError::usage(format!("{shown}: {error}")))
     } else {
-        toml::from_str(text).map_err(|error| CliError::usage(format!("{shown}: {}", error.to_string().trim_end())))
+        toml::from_str(text).map_err(|error| CliError::usage(format!("{shown}: {}", in_one_line(&error, text))))
     }
+}
+
+/// A fault of a TOML document and its place. What the parser itself writes is a drawing of several lines.
+fn in_one_line(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    let before = error.span().and_then(|span| text.get(..span.start));
+    before.map_or(message.clone(), |before| format!("line {}: {message}", before.matches('\n').count() + 1))
 }
 
 impl Content {

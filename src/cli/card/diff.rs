@@ -35,6 +35,8 @@ struct DiffDocument {
     formatting_only: bool,
     formatting: Vec<&'static str>,
     changes: Vec<ChangeDocument>,
+    /// Why readers may disagree what either document says.
+    unclear: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -72,6 +74,7 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     }
     let (a, b) = (load(&args.a, &args.source, output)?, load(&args.b, &args.source, output)?);
     let found = diff(&Document::parse(&a.bytes), &Document::parse(&b.bytes));
+    let same = found.identical || (args.ignore_formatting && found.is_formatting_only());
     if output.json {
         shell.document(&DiffDocument {
             schema: "cardproof.card-diff/1",
@@ -81,10 +84,17 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             formatting_only: found.is_formatting_only(),
             formatting: found.formatting.iter().map(|what| what.as_str()).collect(),
             changes: found.changes.iter().map(ChangeDocument::from).collect(),
+            unclear: found.unclear,
         });
     } else {
         for change in &found.changes {
             report(change, shell);
+        }
+        for why in &found.unclear {
+            shell.warning(&format!("{why}, so readers may disagree what it says"));
+        }
+        if !found.identical && found.changes.is_empty() && !found.unclear.is_empty() {
+            shell.line("different bytes; whether they say the same cannot be told");
         }
         if found.is_formatting_only() {
             let ways: Vec<&str> = found.formatting.iter().map(|what: &Formatting| what.sentence()).collect();
@@ -97,7 +107,6 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             shell.note(&format!("{}  {}", b.sha256, b.name));
         }
     }
-    let same = found.identical || (args.ignore_formatting && found.is_formatting_only());
     Ok(if same { Exit::Ok } else { Exit::Negative })
 }
 

@@ -78,7 +78,7 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         attempts.iter().for_each(|attempt| shell.note(&attempt.line()));
     }
     let Some(found) = discovery.found else {
-        return Err(nothing_found(&args.site, &discovery.attempts));
+        return Err(nothing_found(&args.site, &discovery.attempts, output));
     };
     if !found.length_verified {
         shell.warning("nothing proves that the answer is complete, so its hash may not be that of the card");
@@ -113,9 +113,14 @@ pub(crate) fn typed(options: &FetchOptions, url: &str) -> FetchOptions {
 }
 
 /// No place had a card. Whether that is an answer depends on whether every place answered.
-pub(crate) fn nothing_found(site: &str, attempts: &[Attempt]) -> CliError {
-    let last = attempts.iter().find(|attempt| attempt.status.is_none()).or(attempts.first());
-    let why = last.and_then(|attempt| attempt.failure.clone()).unwrap_or_default();
+pub(crate) fn nothing_found(site: &str, attempts: &[Attempt], output: &OutputOptions) -> CliError {
+    let telling = attempts.iter().find(|attempt| attempt.status.is_none()).or(attempts.first());
+    let why = |attempt: &Attempt| attempt.failure.clone().unwrap_or_default();
+    // People have read of each attempt already; a document stands alone.
+    let why = match output.json {
+        true => attempts.iter().map(|attempt| format!("{}: {}", attempt.url, why(attempt))).collect::<Vec<_>>().join("; "),
+        false => telling.map(why).unwrap_or_default(),
+    };
     let message = format!("no card was found at {site}, in {} places tried: {why}", attempts.len());
     if attempts.iter().all(|attempt| attempt.status.is_some() && !attempt.retryable) {
         CliError::negative("no_card", message)

@@ -1,17 +1,12 @@
-use std::path::Path;
-
 use cardproof::card::{lint, ChainFacts, Code, Document, LintContext, LintReport, Severity};
-use cardproof::chain::{AgentReader, AtBlock};
-use cardproof::fetch::{CardFetcher, Fetched, Origin};
 use cardproof::identity::AgentName;
-use cardproof::verify::Reason;
 
+use super::source::{load, named_agent, record, SourceOptions};
+use crate::cli::block_on;
 use crate::cli::config::Config;
 use crate::cli::exit::{CliError, Exit};
-use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
-use crate::cli::settings::NetworkSettings;
+use crate::cli::options::OutputOptions;
 use crate::cli::shell::{Shell, Style};
-use crate::cli::{block_on, connect, hash};
 
 /// Check what a card says: its JSON, its structure by every dialect it is written in, and its agreement with the chain
 ///
@@ -30,11 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SEVERITY|CODE", value_delimiter = ',')]
     deny: Vec<Deny>,
     #[command(flatten)]
-    node: NodeOptions,
-    #[command(flatten)]
-    fetch: FetchOptions,
-    #[command(flatten)]
-    tls: TlsOptions,
+    options: SourceOptions,
 }
 
 /// What makes a finding count for the exit code.
@@ -59,95 +50,31 @@ impl std::str::FromStr for Deny {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let config = Config::load(output.config.as_deref())?;
-    let (bytes, context) = match source(args)? {
-        Source::File(bytes) => (bytes, facts(args, args.agent, &config)?),
-        Source::Url(url) => (fetch(args, url, Origin::User, &config)?, facts(args, args.agent, &config)?),
-        Source::Agent(agent) => {
-            let context = facts(args, Some(agent), &config)?;
-            let Some(uri) = context.agent_uri() else {
-                return Err(CliError::negative("no_uri_on_chain", Reason::NoUriOnChain.sentence()));
-            };
-            (fetch(args, uri, Origin::Untrusted, &config)?, context)
+    if args.agent.is_some() && named_agent(&args.source).is_some() {
+        return Err(CliError::usage("an agent's own card is compared with that agent: leave --agent out"));
+    }
+    let source = load(&args.source, &args.options, output)?;
+    let agent = match &args.agent {
+        Some(agent) => {
+            let config = Config::load(output.config.as_deref())?;
+            Some(block_on(record(agent, &args.options.node, &args.options.tls, &config))?)
         }
+        None => source.agent,
     };
-    let report = lint(&Document::parse(&bytes), &context);
+    let chain = agent.map(|(network, record)| ChainFacts {
+        chain: network.caip2(),
+        registry: network.registry,
+        cis8: Some(network.cis8),
+        record,
+    });
+    let context = LintContext { agent_uri: None, chain };
+    let report = lint(&Document::parse(&source.bytes), &context);
     if output.json {
         shell.document(&report);
     } else {
         show(&args.source, &report, shell);
     }
     Ok(if is_denied(&report, &args.deny) { Exit::Negative } else { Exit::Ok })
-}
-
-enum Source<'a> {
-    File(Vec<u8>),
-    Url(&'a str),
-    Agent(AgentName),
-}
-
-/// What the argument means. A file wins over an agent of the same name, which is rare and can be told apart by `./`.
-fn source(args: &Args) -> Result<Source<'_>, CliError> {
-    let text = args.source.as_str();
-    let unreadable = |error: std::io::Error| CliError::usage(format!("{text} cannot be read: {error}"));
-    if text == "-" {
-        let mut bytes = Vec::new();
-        return std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes)
-            .map(|_| Source::File(bytes))
-            .map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")));
-    }
-    if hash::is_url(text) {
-        return Ok(Source::Url(text));
-    }
-    match (Path::new(text).exists(), text.parse()) {
-        (false, Ok(agent)) if args.agent.is_none() => Ok(Source::Agent(agent)),
-        (false, Ok(_)) => Err(CliError::usage("an agent's own card is compared with that agent: leave --agent out")),
-        _ => std::fs::read(text).map(Source::File).map_err(unreadable),
-    }
-}
-
-/// What the chain says about the agent; nothing when none is named.
-fn facts(args: &Args, agent: Option<AgentName>, config: &Config) -> Result<LintContext, CliError> {
-    let Some(agent) = agent else {
-        return Ok(LintContext::default());
-    };
-    let settings = NetworkSettings::resolve(&args.node.network, config)?;
-    let (contract, token_id) = settings.locate(&agent)?;
-    let at = AtBlock::LastFinalized;
-    let reader = connect::chain(&args.node, &args.tls, config, &settings.network, contract, at)?;
-    let reading = block_on(async {
-        let block = reader.pin(at).await.map_err(connect::refused)?;
-        reader.read(&block, token_id).await.map_err(connect::refused)
-    })?;
-    let Some(record) = reading.record else {
-        let message = format!("the registry {contract} of {} has no agent {token_id}", settings.network.name);
-        return Err(CliError::negative("agent_not_found", message));
-    };
-    let cis8 = Some(settings.network.cis8);
-    Ok(LintContext {
-        agent_uri: None,
-        chain: Some(ChainFacts { chain: settings.network.caip2(), registry: contract, cis8, record }),
-    })
-}
-
-fn fetch(args: &Args, uri: &str, origin: Origin, config: &Config) -> Result<Vec<u8>, CliError> {
-    hash::needs_network(args.node.offline, uri)?;
-    let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
-    let fetched = block_on(async {
-        let failed = |failure: cardproof::fetch::FetchFailure| {
-            CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{uri}: {failure}"))
-        };
-        fetcher.fetch(uri, origin).await.map_err(failed)
-    })?;
-    match fetched {
-        Fetched { length_verified: false, .. } => {
-            Err(CliError::cannot_tell("truncated", format!("{uri}: nothing proves that the body is complete")))
-        }
-        Fetched { body, .. } => body.kept.map(|bytes| bytes.to_vec()).ok_or_else(|| {
-            CliError::cannot_tell("too_large", format!("{uri}: the card has {} bytes, and is only hashed", body.bytes))
-                .hint("save it to a file, and lint the file")
-        }),
-    }
 }
 
 fn is_denied(report: &LintReport, deny: &[Deny]) -> bool {

@@ -8,7 +8,7 @@ pub(super) mod fetch;
 mod identity;
 mod lint;
 mod set;
-mod source;
+pub(super) mod source;
 mod write;
 
 use clap::Subcommand;

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::source;
 use super::write::to_file;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
@@ -15,10 +16,10 @@ use crate::cli::shell::Shell;
 /// Set one field of a card file and leave every other byte as it was
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The card
+    /// The card; - is standard input, and the result goes to stdout
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The field: version, provider.url, skills.0.name, or a JSON pointer such as /provider/url
+    /// The field: version, provider.url, skills.0.name, or a JSON pointer such as /provider/url; what holds it must be there
     #[arg(value_name = "FIELD")]
     field: String,
     /// The value: JSON, or a text where a text stands already or where it is not JSON
@@ -55,14 +56,17 @@ struct SetDocument {
 
 pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let shown = args.file.display();
-    let bytes = std::fs::read(&args.file).map_err(|error| CliError::usage(format!("{shown} cannot be read: {error}")))?;
+    if args.field.is_empty() {
+        return Err(CliError::usage("a field is needed, such as version; an empty one would be the whole card"));
+    }
+    let bytes = source::bytes(&args.file)?;
     let pointer = pointer_of(&args.field);
     let document = Document::parse(&bytes);
     let old = document.get(&pointer);
     let value = json_text(&args.value, args.kind, old.is_some_and(|node| node.as_str().is_some()));
     let changed = set(&bytes, &pointer, &value).map_err(|error| CliError::usage(format!("{shown}: {error}")))?;
-    let to_stdout = args.out.as_ref().is_some_and(|out| out.as_os_str() == "-");
     let path = args.out.as_ref().unwrap_or(&args.file);
+    let to_stdout = path.as_os_str() == "-";
     if to_stdout && !output.json {
         shell.bytes(&changed);
     } else if !to_stdout && (changed != bytes || args.out.is_some()) {

@@ -39,6 +39,39 @@ pub(super) struct Source {
     pub(super) url: Option<String>,
     pub(super) bytes: Vec<u8>,
     pub(super) sha256: Sha256Digest,
+    /// The agent that was named, if one was: its record, and the network with the registry it was found in.
+    pub(super) agent: Option<(Network, AgentRecord)>,
+}
+
+/// The agent that an argument names. A file of that name comes before it, which is rare and can be told apart by `./`.
+pub(super) fn named_agent(name: &str) -> Option<AgentName> {
+    if name == "-" || is_url(name) || Path::new(name).exists() {
+        return None;
+    }
+    name.parse().ok()
+}
+
+/// Reads a file, or standard input for `-`, as far as a document may go: either may have no end.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    let shown = path.display();
+    let named = |error: std::io::Error| CliError::usage(format!("{shown} cannot be read: {error}"));
+    let mut bytes = Vec::new();
+    let reader: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(named)?)
+    };
+    reader.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(CliError::usage(format!("{shown} is larger than a document may be ({} MiB)", MAX_FILE >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// Reads text, as [`bytes`] does.
+pub(crate) fn text(path: &Path) -> Result<String, CliError> {
+    let shown = path.display();
+    String::from_utf8(bytes(path)?).map_err(|_| CliError::usage(format!("{shown} cannot be read: it is not text in UTF-8")))
 }
 
 /// Brings the bytes of what the user named. A file of that name comes before an agent.
@@ -49,24 +82,11 @@ pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) 
         let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
         return crate::cli::block_on(fetched(&fetcher, name, name, Origin::User));
     }
-    if name != "-" && !Path::new(name).exists() {
-        if let Ok(agent) = name.parse::<AgentName>() {
-            return of_agent(name, &agent, options, output);
-        }
+    if let Some(agent) = named_agent(name) {
+        return of_agent(name, &agent, options, output);
     }
-    let body = {
-        let path = Path::new(name);
-        let named = |error: std::io::Error| CliError::usage(format!("{name} cannot be read: {error}"));
-        let mut bytes = Vec::new();
-        let reader: Box<dyn Read> =
-            if name == "-" { Box::new(std::io::stdin().lock()) } else { Box::new(std::fs::File::open(path).map_err(named)?) };
-        reader.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?;
-        bytes
-    };
-    if body.len() as u64 > MAX_FILE {
-        return Err(CliError::usage(format!("{name} is larger than a card may be ({} MiB)", MAX_FILE >> 20)));
-    }
-    Ok(Source { name: name.to_owned(), url: None, sha256: Sha256Digest::of(&body), bytes: body })
+    let bytes = bytes(Path::new(name))?;
+    Ok(Source { name: name.to_owned(), url: None, sha256: Sha256Digest::of(&bytes), bytes, agent: None })
 }
 
 /// The record of an agent, and the network with the registry it was found in.
@@ -92,11 +112,13 @@ fn of_agent(name: &str, agent: &AgentName, options: &SourceOptions, output: &Out
     let config = Config::load(output.config.as_deref())?;
     let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
     crate::cli::block_on(async {
-        let (_, record) = record(agent, &options.node, &options.tls, &config).await?;
+        let (network, record) = record(agent, &options.node, &options.tls, &config).await?;
         let uri = record
             .agent_uri
+            .clone()
             .ok_or_else(|| CliError::negative("no_uri_on_chain", format!("the agent {name} has no card: its URI is not set")))?;
-        fetched(&fetcher, name, &uri, Origin::Untrusted).await
+        let source = fetched(&fetcher, name, &uri, Origin::Untrusted).await?;
+        Ok(Source { agent: Some((network, record)), ..source })
     })
 }
 
@@ -113,7 +135,7 @@ async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Re
     };
     let Some(bytes) = body.kept else {
         let message = format!("{url}: the body has {} bytes, which is more than a card may have here", body.bytes);
-        return Err(CliError::cannot_tell("too_large", message));
+        return Err(CliError::cannot_tell("too_large", message).hint("save it to a file, and name the file"));
     };
-    Ok(Source { name: name.to_owned(), url: Some(url.to_owned()), bytes: bytes.to_vec(), sha256: body.sha256 })
+    Ok(Source { name: name.to_owned(), url: Some(url.to_owned()), bytes: bytes.to_vec(), sha256: body.sha256, agent: None })
 }

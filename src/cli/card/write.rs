@@ -51,13 +51,15 @@ pub(super) struct Made<'a> {
 }
 
 /// Writes a card to a file or to stdout, its hash to the other place, and what there is to say about it to stderr.
-pub(super) fn card(made: Made<'_>, shell: &Shell, output: &OutputOptions) -> Result<(), CliError> {
+/// Whether a lint finds no error in it.
+pub(super) fn card(made: Made<'_>, shell: &Shell, output: &OutputOptions) -> Result<bool, CliError> {
     let Made { schema, format, built, lost, card_url, out } = made;
     if let Some(path) = out {
         to_file(path, &built.bytes)?;
     }
     let context = LintContext { agent_uri: card_url.map(str::to_owned), chain: None };
     let findings = lint(&Document::parse(&built.bytes), &context).findings;
+    let is_sound = findings.iter().all(|found| found.severity < Severity::Error);
     if !output.json {
         for found in findings.iter().filter(|found| found.severity > Severity::Info) {
             shell.warning(&format!("{}: {} ({})", found.pointer, found.message, found.code));
@@ -83,7 +85,7 @@ pub(super) fn card(made: Made<'_>, shell: &Shell, output: &OutputOptions) -> Res
         shell.bytes(&built.bytes);
         shell.note(&format!("sha256 {}", built.sha256));
     }
-    Ok(())
+    Ok(is_sound)
 }
 
 /// Writes bytes to a file in one step.

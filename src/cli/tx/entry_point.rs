@@ -135,6 +135,16 @@ impl Build {
         }
     }
 
+    /// The accounts that are given something, which must exist.
+    pub(crate) fn receivers(&self) -> Vec<AccountAddress> {
+        match self {
+            Self::Transfer(args) => args.entry.to.into_iter().collect(),
+            Self::SetAgentWallet(args) => args.entry.wallet.into_iter().collect(),
+            Self::UpdateOperator(args) => args.entry.add.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The contract that is called.
     pub(crate) fn contract(&self, settings: &NetworkSettings) -> Result<ContractAddress, CliError> {
         let key = match self {

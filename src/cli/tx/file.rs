@@ -10,6 +10,7 @@ use crate::cli::exit::CliError;
 use crate::cli::failure;
 use crate::cli::shell::Shell;
 
+use super::inspect;
 use super::parameters::read_file;
 
 /// A transaction as the user gave it.
@@ -20,10 +21,22 @@ pub(crate) enum Given {
     BlockItem(SignedTransaction),
 }
 
+/// What the argument may be besides a file and hexadecimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Nothing.
+    Nothing,
+    /// The hash of a transaction; the caller has looked for one before.
+    Transaction,
+}
+
 /// Reads a document or a block item in hexadecimal: from a file, standard input (`-`), or the argument itself.
-pub(crate) fn read(argument: &str) -> Result<Given, CliError> {
+pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
     if let Some(bytes) = block_item(argument) {
         return from_bytes(&bytes);
+    }
+    if argument != "-" && !Path::new(argument).exists() {
+        return Err(nothing(argument, names));
     }
     let content = read_file(Path::new(argument))?;
     let text = std::str::from_utf8(&content).map_err(|_| CliError::usage(format!("{argument} is not text in UTF-8")))?;
@@ -32,7 +45,43 @@ pub(crate) fn read(argument: &str) -> Result<Given, CliError> {
     }
     let json: Value = serde_json::from_str(text)
         .map_err(|error| CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")))?;
+    if json.get("schema").and_then(Value::as_str) != Some("cardproof.tx/1") {
+        let message = format!("{argument} is not a transaction document: its schema is not cardproof.tx/1");
+        return Err(CliError::negative("not_a_transaction", message));
+    }
+    if json.get("network").is_some_and(Value::is_null) {
+        return inspected(&json);
+    }
     Document::from_json(&json).map(|document| Given::Document(Box::new(document))).map_err(failure::anchor)
+}
+
+/// What `tx inspect` says about a block item, which does not say its network: those bytes, from which all the rest must follow.
+fn inspected(json: &Value) -> Result<Given, CliError> {
+    let refuse = |why: &str| CliError::negative("inconsistent", format!("the transaction document is inconsistent: {why}"));
+    let item = json.get("block_item_hex").and_then(Value::as_str).and_then(|item| hex::decode(item).ok());
+    let item = item.ok_or_else(|| refuse("it names no network, and holds no block item"))?;
+    let signed = SignedTransaction::from_block_item(&item).map_err(failure::anchor)?;
+    if inspect::without_network(&inspect::of_block_item(signed.clone()))? != *json {
+        return Err(refuse("it does not follow from its block item"));
+    }
+    Ok(Given::BlockItem(signed))
+}
+
+/// The argument is no file, nor anything else.
+fn nothing(argument: &str, names: Names) -> CliError {
+    let is_hash = argument.parse::<cardproof::chain::TransactionHash>().is_ok();
+    match names {
+        Names::Transaction => CliError::usage(format!(
+            "{argument} is neither a transaction's hash, which has 64 hexadecimal digits, nor a transaction in hexadecimal, nor a file"
+        )),
+        Names::Nothing if is_hash => CliError::usage(format!("{argument} is the hash of a transaction, and the whole is needed"))
+            .hint("follow it with `cardproof tx status`"),
+        Names::Nothing if argument.len() > 2 && argument.bytes().all(|byte| byte.is_ascii_hexdigit()) => CliError::negative(
+            "not_a_transaction",
+            format!("{argument} is hexadecimal and not a transaction: {} digits are too few, or one is missing", argument.len()),
+        ),
+        Names::Nothing => CliError::usage(format!("{argument} is neither a transaction in hexadecimal nor a file")),
+    }
 }
 
 /// Long enough not to be a file's name, and hexadecimal.

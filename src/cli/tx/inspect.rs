@@ -10,6 +10,7 @@ use crate::cli::shell::Shell;
 use crate::cli::terminal::ccd;
 
 use super::file::{self, Given};
+use super::readable;
 
 /// Derive everything about a transaction from its bytes again, and fail on any inconsistency
 #[derive(Debug, clap::Args)]
@@ -20,18 +21,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let (json, document) = match file::read(&args.transaction)? {
+    let (json, document) = match file::read(&args.transaction, file::Names::Nothing)? {
         Given::Document(document) => (document.to_json().map_err(failure::anchor)?, *document),
         Given::BlockItem(signed) => {
             let document = of_block_item(signed);
-            let mut json = document.to_json().map_err(failure::anchor)?;
-            // The chain's own bytes do not say which network they are for.
-            for field in ["network", "genesis_hash"] {
-                if let Some(value) = json.get_mut(field) {
-                    *value = Value::Null;
-                }
-            }
-            (json, document)
+            (without_network(&document)?, document)
         }
     };
     if output.json {
@@ -44,7 +38,18 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     Ok(Exit::Ok)
 }
 
-fn of_block_item(signed: SignedTransaction) -> Document {
+/// The document of a block item: the chain's own bytes do not say which network they are for.
+pub(super) fn without_network(document: &Document) -> Result<Value, CliError> {
+    let mut json = document.to_json().map_err(failure::anchor)?;
+    for field in ["network", "genesis_hash"] {
+        if let Some(value) = json.get_mut(field) {
+            *value = Value::Null;
+        }
+    }
+    Ok(json)
+}
+
+pub(super) fn of_block_item(signed: SignedTransaction) -> Document {
     Document {
         network: String::new(),
         genesis: GenesisHash([0; 32]),
@@ -62,10 +67,9 @@ fn lines(json: &Value, document: &Document) -> Vec<(&'static str, String)> {
         ("network", text("network").unwrap_or_else(|| "(the bytes do not say)".into())),
         ("contract", call.contract.to_string()),
         ("entry point", call.receive_name.clone()),
-        (
-            "parameter",
-            json.get("schema_json").filter(|json| !json.is_null()).map_or_else(|| hex::encode(&call.parameter), Value::to_string),
-        ),
+    ];
+    lines.extend(readable::parameter(call).into_iter().map(|line| ("parameter", line)));
+    lines.extend([
         ("sender", transaction.sender().to_string()),
         ("nonce", transaction.nonce().to_string()),
         ("expires", Timestamp(transaction.expiry().saturating_mul(1000)).to_string()),
@@ -75,7 +79,7 @@ fn lines(json: &Value, document: &Document) -> Vec<(&'static str, String)> {
         ),
         ("hash to sign", text("hash_to_sign").unwrap_or_default()),
         ("signatures", format!("{} of {}", document.signatures.count(), document.signature_count)),
-    ];
+    ]);
     lines.extend(document.estimate.map(|e| ("estimate", format!("{} NRG, {}", e.energy, ccd(e.microccd)))));
     lines.extend(text("transaction_hash").map(|hash| ("transaction hash", hash)));
     lines

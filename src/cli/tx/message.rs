@@ -25,9 +25,9 @@ use super::options::{SenderOptions, When};
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Message {
     /// The message that an account signs to become an agent's wallet (162 bytes, without any prefix)
-    AgentWallet(AgentWallet),
+    AgentWallet(Box<AgentWallet>),
     /// The message that the holder of an external key signs to be bound to an account
-    ExternalKey(ExternalKeyMessage),
+    ExternalKey(Box<ExternalKeyMessage>),
 }
 
 #[derive(Debug, Clone, clap::Args)]

@@ -7,6 +7,7 @@ mod inspect;
 mod message;
 pub(crate) mod options;
 mod parameters;
+mod readable;
 mod run;
 mod send;
 mod sign;

@@ -49,11 +49,10 @@ impl SenderOptions {
         read_keys(source, self.sender, self.signers.as_ref(), self.password_file.as_ref(), self.modes(), shell).map(Some)
     }
 
-    /// Reads the keys, which the command cannot do without.
-    pub(crate) fn require(&self, shell: &Shell) -> Result<SenderKeys, CliError> {
+    /// Reads the keys, which the command cannot do without. `without` is what the user can do who has none here.
+    pub(crate) fn require(&self, without: &str, shell: &Shell) -> Result<SenderKeys, CliError> {
         self.read(shell)?.ok_or_else(|| {
-            CliError::usage("signing needs the account's keys")
-                .hint("name their file with --keys, or build without signing: --build-only")
+            CliError::usage("signing needs the account's keys").hint(format!("name their file with --keys, or {without}"))
         })
     }
 
@@ -122,7 +121,8 @@ impl HeaderOptions {
     pub(crate) fn choices(&self) -> Choices {
         Choices {
             nonce: self.nonce,
-            expiry: self.expiry.map(When::seconds),
+            expiry: self.expiry.filter(|expiry| expiry.lifetime.is_none()).map(When::seconds),
+            lifetime: self.expiry.and_then(|expiry| expiry.lifetime),
             energy: self.energy.map(Energy::Total).or(self.execution_energy.map(Energy::Execution)),
             signatures: self.signature_count,
         }
@@ -142,7 +142,7 @@ pub(crate) struct SendOptions {
     #[arg(long, visible_alias = "no-confirm", short = 'y')]
     pub(crate) yes: bool,
     /// Wait until the transaction is finalized (the default)
-    #[arg(long, overrides_with = "no_wait")]
+    #[arg(long, conflicts_with = "no_wait")]
     pub(crate) wait: bool,
     /// Return when a node has taken the transaction
     #[arg(long)]
@@ -191,6 +191,17 @@ pub(crate) struct ReachOptions {
     pub(crate) tls: TlsOptions,
 }
 
+impl ReachOptions {
+    /// Refuses `--offline` where nothing can be done without a node. `instead` is what can.
+    pub(crate) fn require_online(&self, instead: &str) -> Result<(), CliError> {
+        if !self.node.offline {
+            return Ok(());
+        }
+        Err(CliError::refused("offline", "this needs a node, and --offline forbids it")
+            .hint(format!("leave --offline out{instead}")))
+    }
+}
+
 /// What to do with the transaction instead of sending it.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Mode")]
@@ -228,6 +239,8 @@ pub(crate) struct SharedOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct When {
     milliseconds: u64,
+    /// What was said, in seconds, when it was a duration: it counts from each use anew where there are several.
+    lifetime: Option<u64>,
 }
 
 impl When {
@@ -247,14 +260,17 @@ impl FromStr for When {
         let wrong = || "it is neither a duration such as 10m, nor an RFC 3339 time, nor seconds since 1970".to_owned();
         if text.bytes().all(|b| b.is_ascii_digit()) {
             let seconds: u64 = text.parse().map_err(|_| wrong())?;
-            return seconds.checked_mul(1000).map(|milliseconds| Self { milliseconds }).ok_or_else(wrong);
+            return seconds.checked_mul(1000).map(|milliseconds| Self { milliseconds, lifetime: None }).ok_or_else(wrong);
         }
-        let time = match humantime::parse_duration(text) {
-            Ok(duration) => SystemTime::now().checked_add(duration),
-            Err(_) => humantime::parse_rfc3339_weak(text).ok(),
+        let duration = humantime::parse_duration(text).ok();
+        let time = match duration {
+            Some(duration) => SystemTime::now().checked_add(duration),
+            None => humantime::parse_rfc3339_weak(text).ok(),
         };
         let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).ok_or_else(wrong)?;
-        u64::try_from(since.as_millis()).map(|milliseconds| Self { milliseconds }).map_err(|_| wrong())
+        u64::try_from(since.as_millis())
+            .map(|milliseconds| Self { milliseconds, lifetime: duration.map(|duration| duration.as_secs()) })
+            .map_err(|_| wrong())
     }
 }
 

@@ -5,7 +5,7 @@ use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
     check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
 };
-use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::fetch::{Fetcher, Origin};
 use cardproof::identity::AccountAddress;
 use cardproof::registry::parameter::{EntryPoint, Parameter, Register, SetAgentUri};
@@ -23,7 +23,7 @@ use crate::cli::terminal::{ccd, Terminal};
 
 use super::entry_point::{Build, Built, Surroundings};
 use super::file;
-use super::options::{SenderKeys, SharedOptions};
+use super::options::{SenderKeys, SharedOptions, When};
 use super::status;
 
 /// A command that has read its options.
@@ -46,18 +46,34 @@ pub(crate) fn run(build: &Build, shell: &Shell, output: &OutputOptions) -> Resul
     }
     let config = Config::load(output.config.as_deref())?;
     let settings = NetworkSettings::resolve(&shared.reach.node.network, &config)?;
-    let keys = if sends || mode.sign_only { Some(shared.sender.require(shell)?) } else { shared.sender.read(shell)? };
+    let keys = if sends || mode.sign_only {
+        Some(shared.sender.require("build without signing: --build-only", shell)?)
+    } else {
+        shared.sender.read(shell)?
+    };
     let sender = keys.as_ref().map(|keys| keys.signer.address()).or(shared.sender.sender);
     let sender = sender
         .ok_or_else(|| CliError::usage("the sender is not known").hint("name it with --sender, or its keys with --keys"))?;
     let command = Command { shared, json: output.json, shell, config, settings, keys, sender };
     let offline = (mode.build_only || mode.sign_only) && shared.header.is_complete() && build.needs_node().is_none();
+    if shared.reach.node.offline && !offline {
+        return Err(not_offline(build.needs_node()));
+    }
     super::super::block_on(async {
         if offline {
             return command.offline(build).await;
         }
         command.online(build).await
     })
+}
+
+fn not_offline(needed_for: Option<&str>) -> CliError {
+    if let Some(why) = needed_for {
+        return CliError::refused("offline", format!("{why}, and --offline forbids to ask a node"))
+            .hint("leave --offline out, or say it with other options");
+    }
+    CliError::refused("offline", "this needs a node, and --offline forbids it")
+        .hint("with --build-only or --sign-only and all of --nonce, --expiry and --energy (or --execution-energy) it needs none")
 }
 
 impl Command<'_> {
@@ -75,7 +91,9 @@ impl Command<'_> {
         let choices = self.shared.header.choices();
         let keys = self.keys.as_ref();
         let count = choices.signatures.or(keys.map(|keys| keys.signer.signature_count())).unwrap_or(1);
-        let (Some(nonce), Some(expiry), Some(energy)) = (choices.nonce, choices.expiry, choices.energy) else {
+        let (Some(nonce), Some(expiry), Some(energy)) =
+            (choices.nonce, self.shared.header.expiry.map(When::seconds), choices.energy)
+        else {
             return Err(CliError::internal("nonce, expiry and energy are not all known"));
         };
         let transaction = Transaction::new(call, self.sender, nonce, expiry, energy, count).map_err(failure::anchor)?;
@@ -90,6 +108,7 @@ impl Command<'_> {
             None => network.registry,
         };
         let chain = connect::chain(&reach.node, &reach.tls, &self.config, network, registry, AtBlock::LastFinalized)?;
+        self.require_accounts(&chain, &build.receivers()).await?;
         let built = build.build(&self.surroundings(Some(&chain))).await?;
         let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &self.config)?;
         if !self.shared.send.no_url_check {
@@ -109,6 +128,21 @@ impl Command<'_> {
         self.choose_nonce(&chain, &plan).await?;
         let estimate = Some(plan.estimate);
         self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
+    }
+
+    /// The registry gives an agent to any 32 bytes; from those of no account it never comes back.
+    async fn require_accounts(&self, chain: &ChainClient, receivers: &[AccountAddress]) -> Result<(), CliError> {
+        if receivers.is_empty() {
+            return Ok(());
+        }
+        let block = chain.pin(AtBlock::LastFinalized).await.map_err(connect::refused)?;
+        for &address in receivers {
+            if chain.account(&block, address).await.map_err(connect::refused)?.is_none() {
+                let network = self.settings.network.name.to_string();
+                return Err(failure::anchor(AnchorError::NoSuchAccount { address, network }));
+            }
+        }
+        Ok(())
     }
 
     /// A nonce that nobody chose must be certain, and not be given twice without a word (fault C-75).
@@ -190,7 +224,7 @@ impl Command<'_> {
             return Ok(Exit::Ok);
         }
         self.shell.line(&format!("{} would succeed at block {}", document.transaction.call().receive_name, plan.block.height));
-        self.shell.line(&format!("energy     {} NRG expected, {} allowed", estimate.energy, document.transaction.energy()));
+        self.shell.line(&format!("energy     {} NRG expected, {} at most", estimate.energy, document.transaction.energy()));
         self.shell.line(&format!("cost       {} expected, {} at most", ccd(estimate.microccd), ccd(most)));
         for event in events {
             self.shell.line(&format!("event      {event}"));
@@ -226,7 +260,8 @@ impl Command<'_> {
         let (hash, expiry) = sent.ok_or_else(|| CliError::internal("nothing was sent"))?;
         let wait = self.shared.send.wait_for();
         let mut on_change = |state: cardproof::anchor::State| self.shell.detail(&format!("{hash} is {}", state.as_str()));
-        let status = follow(chain, &state_folder, hash, Some(expiry), wait, &mut on_change).await.map_err(failure::anchor)?;
+        let status = follow(chain, &state_folder, hash, Some(expiry), wait, &mut on_change).await;
+        let status = status::or_unknown(status, chain, hash, Some(expiry), self.shell)?;
         Ok(status::show(&status, chain, None, wait.is_some(), self.json, self.shell))
     }
 }
@@ -249,5 +284,5 @@ pub(super) fn anchored(call: &Call) -> Option<(String, cardproof::digest::Sha256
 /// What is anchored together must be what the URI serves now (fault C-16).
 pub(super) async fn check_url(fetcher: &Fetcher, call: &Call) -> Result<(), CliError> {
     let Some((uri, sha256)) = anchored(call) else { return Ok(()) };
-    check_served(fetcher, &uri, Origin::User, sha256).await.map_err(|error| failure::anchor(error.into()))
+    check_served(fetcher, &uri, Origin::Untrusted, sha256).await.map_err(|error| failure::anchor(error.into()))
 }

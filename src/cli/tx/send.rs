@@ -3,19 +3,19 @@ use std::path::Path;
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{check_signatures, follow, AnchorError, Document, Session, SignedTransaction, State};
 use cardproof::chain::{AgentReader, AtBlock, ChainClient, TransactionHash, TransactionStatus};
-use cardproof::registry::Timestamp;
 
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::failure;
+use crate::cli::interrupt;
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::terminal::ccd;
 
 use super::file::{self, Given};
 use super::options::{ReachOptions, SendOptions};
+use super::readable;
 use super::run::check_url;
 use super::sign::network_of;
 use super::status;
@@ -33,13 +33,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let config = Config::load(output.config.as_deref())?;
+    let state_folder = args.send.state_folder(&config)?;
+    let (signed, settings) = signed(args, &config, output, &state_folder)?;
     if !args.send.yes && !shell.can_ask() {
         return Err(CliError::refused("confirmation_needed", "there is no terminal to confirm the transaction in")
             .hint("look at it with `cardproof tx inspect`, and confirm it with --yes"));
     }
-    let config = Config::load(output.config.as_deref())?;
-    let state_folder = args.send.state_folder(&config)?;
-    let (signed, settings) = signed(args, &config, output, &state_folder)?;
+    args.reach.require_online("")?;
     let reach = &args.reach;
     let network = &settings.network;
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
@@ -49,14 +50,17 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             check_url(&fetcher, signed.transaction.call()).await?;
         }
         let most = check(&chain, &signed).await?;
-        if !confirmed(&signed, network.name.as_ref(), most, args.send.yes, shell) {
+        let lines = readable::review(&network.name, &signed.transaction, Some(most));
+        if !readable::confirmed(&lines, "send it? [y/N] ", args.send.yes, shell) {
             return Err(failure::anchor(AnchorError::NotConfirmed));
         }
+        let _watch = interrupt::watch(signed.hash(), shell);
         let hash = submit(&chain, &signed, &state_folder, shell).await.map_err(failure::anchor)?;
         let wait = args.send.wait_for();
         let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
         let expiry = Some(signed.transaction.expiry());
-        let status = follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await.map_err(failure::anchor)?;
+        let status = follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await;
+        let status = status::or_unknown(status, &chain, hash, expiry, shell)?;
         Ok(status::show(&status, &chain, None, wait.is_some(), output.json, shell))
     })
 }
@@ -78,7 +82,7 @@ fn signed(
         })?;
         return Ok((entry.signed, settings));
     }
-    match file::read(&args.transaction)? {
+    match file::read(&args.transaction, file::Names::Transaction)? {
         Given::BlockItem(signed) => Ok((signed, NetworkSettings::resolve(options, config)?)),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;
@@ -89,7 +93,10 @@ fn signed(
 
 fn complete(document: &Document) -> Result<SignedTransaction, CliError> {
     let (given, needed) = (document.signatures.count(), document.signature_count);
-    document.signed().ok_or_else(|| failure::anchor(AnchorError::NotEnoughSignatures { given, needed }))
+    document.signed().ok_or_else(|| {
+        CliError::refused("not_enough_signatures", format!("the document has {given} of the {needed} signature(s) that it needs"))
+            .hint("add them with `cardproof tx sign`")
+    })
 }
 
 /// Checks the signatures against the account's keys and its funds. Returns the most it can cost, in microCCD.
@@ -113,29 +120,6 @@ async fn check(chain: &ChainClient, signed: &SignedTransaction) -> Result<u64, C
         Ok(cost)
     };
     check.await.map_err(failure::anchor)
-}
-
-fn confirmed(signed: &SignedTransaction, network: &str, most: u64, yes: bool, shell: &Shell) -> bool {
-    let (transaction, call) = (&signed.transaction, signed.transaction.call());
-    let parameter =
-        cardproof::anchor::schema_json(call).map(|json| json.to_string()).unwrap_or_else(|_| hex::encode(&call.parameter));
-    let lines = [
-        format!("network    {network}"),
-        format!("contract   {} {}", call.contract, call.receive_name),
-        format!("sender     {} (nonce {})", transaction.sender(), transaction.nonce()),
-        format!("parameter  {parameter}"),
-        format!("energy     {} NRG allowed", transaction.energy()),
-        format!("cost       {} at most", ccd(most)),
-        format!("expires    {}", Timestamp(transaction.expiry().saturating_mul(1000))),
-    ];
-    for line in lines {
-        if yes {
-            shell.note(&line);
-        } else {
-            shell.always(&line);
-        }
-    }
-    yes || shell.ask("send it? [y/N] ").is_some_and(|answer| matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 async fn submit(

@@ -13,6 +13,7 @@ use crate::cli::shell::Shell;
 use super::file::{self, Given};
 use super::options::SenderOptions;
 use super::parameters::read_file;
+use super::readable;
 
 /// Add signatures to a transaction document (offline)
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Where to write the signed document [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Sign without asking; where there is no terminal nobody is asked
+    #[arg(long, short = 'y')]
+    yes: bool,
     #[command(flatten)]
     sender: SenderOptions,
     #[command(flatten)]
@@ -33,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let Given::Document(mut document) = file::read(&args.transaction)? else {
+    let Given::Document(mut document) = file::read(&args.transaction, file::Names::Nothing)? else {
         return Err(CliError::usage("a block item has all its signatures; signatures are added to a transaction document"));
     };
     let settings = network_of(&document, &args.network, output)?;
@@ -55,8 +59,14 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
                 format!("the transaction's sender is {}", document.transaction.sender()),
             ));
         }
-        let keys = options.require(shell)?;
+        let keys = options.require("add signatures made elsewhere with --signatures", shell)?;
         check_environment(keys.environment.as_deref(), &settings.network).map_err(failure::anchor)?;
+        if !args.yes && shell.can_ask() {
+            let lines = readable::review(&settings.network.name, &document.transaction, None);
+            if !readable::confirmed(&lines, "sign it? [y/N] ", false, shell) {
+                return Err(failure::anchor(AnchorError::NotConfirmed));
+            }
+        }
         let signatures = super::super::block_on(async {
             keys.signer.sign(ToSign::Transaction(&document.transaction)).await.map_err(failure::anchor)
         })?;

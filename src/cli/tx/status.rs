@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use cardproof::anchor::journal::{Journal, JournalState};
-use cardproof::anchor::{follow, State, Status};
+use cardproof::anchor::{follow, AnchorError, State, Status};
 use cardproof::chain::{AtBlock, ChainClient, TransactionHash};
 use serde_json::Value;
 
@@ -9,6 +9,7 @@ use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::failure;
+use crate::cli::interrupt;
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::{Shell, Style};
@@ -38,11 +39,19 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let state_folder = args.send.state_folder(&config)?;
     let Named { hash, expiry, refused, settings } = named(args, &config, output, &state_folder)?;
     let reach = &args.reach;
+    reach.require_online("")?;
     let network = &settings.network;
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     super::super::block_on(async {
+        let _watch = interrupt::watch(hash, shell);
         let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
-        let now = follow(&chain, &state_folder, hash, expiry, None, &mut on_change).await.map_err(failure::anchor)?;
+        let now = match follow(&chain, &state_folder, hash, expiry, None, &mut on_change).await {
+            // A node that stumbles is asked again.
+            Err(AnchorError::Chain(_)) if args.send.wait_for().is_some() && expiry.is_some() => {
+                Status::unknown(&chain, hash, expiry)
+            }
+            now => now.map_err(failure::anchor)?,
+        };
         if refused && now.state == State::Unknown {
             shell.note("the node refused this transaction when it was sent");
         }
@@ -77,7 +86,7 @@ fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Pa
         let expiry = found.map(|(_, entry)| entry.signed.transaction.expiry()).or(chosen);
         return Ok(Named { hash, expiry, refused, settings });
     }
-    let (signed, settings) = match file::read(&args.transaction)? {
+    let (signed, settings) = match file::read(&args.transaction, file::Names::Transaction)? {
         Given::BlockItem(signed) => (signed, NetworkSettings::resolve(options, config)?),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;
@@ -86,6 +95,23 @@ fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Pa
         }
     };
     Ok(Named { hash: signed.hash(), expiry: Some(signed.transaction.expiry()), refused: false, settings })
+}
+
+/// What became of a transaction that was sent. When no node says so any more, it is unknown, and its hash is not lost.
+pub(crate) fn or_unknown(
+    status: Result<Status, AnchorError>,
+    chain: &ChainClient,
+    hash: TransactionHash,
+    expiry: Option<u64>,
+    shell: &Shell,
+) -> Result<Status, CliError> {
+    match status {
+        Err(AnchorError::Chain(error)) => {
+            shell.warning(&format!("what became of it cannot be told now: {error}"));
+            Ok(Status::unknown(chain, hash, expiry))
+        }
+        status => status.map_err(failure::anchor),
+    }
 }
 
 /// Prints what is known of a transaction, and says how the command ends. `waited` makes "not finalized yet" a failure.
@@ -117,7 +143,14 @@ fn lines(status: &Status, document: &Value) -> Vec<(&'static str, String, Style)
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let state = match status.state {
         State::Expired => "expired: it is not on the chain and never will be; it is safe to build a new one".to_owned(),
-        State::Unknown => "unknown: this node does not know it, and it has not expired; look again later".to_owned(),
+        State::Unknown if status.expiry.is_some() => {
+            "unknown: this node does not know it, and it has not expired; look again later".to_owned()
+        }
+        State::Unknown => {
+            "unknown: this node does not know it, nor is it known here when it expires; with --expiry it can be told \
+            whether it may still come"
+                .to_owned()
+        }
         other => other.as_str().to_owned(),
     };
     let style = match status.state {

@@ -32,6 +32,11 @@ impl DataFolder {
         self.path.join("chain.log")
     }
 
+    /// Whether the folder of the wallet files is there: a chain was begun here before.
+    pub(in crate::devnet) fn holds_accounts(&self) -> bool {
+        self.path.join("accounts").exists()
+    }
+
     /// The folder of the wallet files, made if it is missing.
     pub(in crate::devnet) fn accounts(&self) -> Result<PathBuf, DevnetError> {
         let path = self.path.join("accounts");

@@ -9,6 +9,10 @@ use super::json_form::{Escaping, Form, Numbers, ORDER};
 /// Deeper documents are not tried: no card nests so deep, and parsing descends once per level.
 const MAX_DEPTH: usize = 128;
 
+/// How many bytes of rewritten documents are hashed at most. A few forms of a 1 MiB card, every form of a usual one; a document that
+/// is nested so deep that indentation blows it up is given up early.
+const MAX_WRITTEN: usize = 48 << 20;
+
 /// A JSON value that remembers its key order and how its numbers were written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Json {
@@ -34,6 +38,7 @@ pub(super) fn find(body: &[u8], expected: Sha256Digest) -> Option<Form> {
     let orders: &[bool] = if sorted == document { &[false] } else { &[false, true] };
 
     let mut text = Vec::with_capacity(body.len() * 2);
+    let mut written = 0;
     for &layout in ORDER {
         for &sorted_keys in orders {
             for &escaping in &escapings {
@@ -41,6 +46,10 @@ pub(super) fn find(body: &[u8], expected: Sha256Digest) -> Option<Form> {
                     let mut form = Form { layout, sorted_keys, escaping, numbers, final_newline: false };
                     text.clear();
                     form.write(if sorted_keys { &sorted } else { &document }, &mut text);
+                    written += text.len();
+                    if written > MAX_WRITTEN {
+                        return None;
+                    }
                     if Sha256Digest::of(&text) == expected {
                         return Some(form);
                     }
@@ -220,6 +229,10 @@ mod tests {
         }
         assert_eq!(find("[".repeat(1_000_000).as_bytes(), digest), None);
         assert_eq!(find(&[0xff, 0xfe], digest), None);
+        let deep = format!("[{}]", vec![format!("{}{}", "[".repeat(120), "]".repeat(120)); 4000].join(","));
+        let started = std::time::Instant::now();
+        assert_eq!(find(deep.as_bytes(), digest), None);
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "indentation must not blow it up");
     }
 
     proptest! {

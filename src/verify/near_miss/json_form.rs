@@ -2,6 +2,9 @@ use std::fmt;
 
 use super::json::Json;
 
+/// No card that was rewritten to at most 1 MiB was larger than this before.
+const MAX_TEXT: usize = 8 << 20;
+
 /// How a program writes JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
@@ -139,8 +142,11 @@ impl Form {
             Layout::Tabs => b"\t",
         };
         out.push(b'\n');
-        for _ in 0..depth {
-            out.extend_from_slice(indent);
+        // Past the limit nothing can match any more, so nothing needs to be indented.
+        if out.len() < MAX_TEXT {
+            for _ in 0..depth {
+                out.extend_from_slice(indent);
+            }
         }
     }
 
