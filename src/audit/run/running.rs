@@ -292,7 +292,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         };
         if !job.seen {
             let enough = settings.limit.is_some_and(|limit| self.selected >= limit);
-            if enough || !settings.selects(reading.record.as_ref()) {
+            if enough || !settings.selects(job.agent, reading.record.as_ref()) {
                 return Ok(());
             }
             self.selected += 1;
