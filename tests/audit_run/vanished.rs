@@ -27,8 +27,8 @@ impl Bench {
     async fn start() -> Self {
         let hold = Arc::new(AtomicBool::new(false));
         let held = hold.clone();
-        let answer = move |_: _| if held.load(Ordering::SeqCst) { Answer::default().then(Act::Hang) } else { Answer::ok(CARD) };
-        let host = CardHost::http(answer).await;
+        let answer = move || if held.load(Ordering::SeqCst) { Answer::default().then(Act::Hang) } else { Answer::ok(CARD) };
+        let host = CardHost::http(move |_| answer()).await;
         let agent = |id: u64| {
             let (agent_uri, metadata_hash) = (Some(host.url(&format!("/{id}"))), Some(Sha256Digest::of(CARD)));
             encode_agent_of(Some(&AgentRecord { agent_uri, metadata_hash, ..record(id) }))
