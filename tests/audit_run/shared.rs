@@ -74,3 +74,14 @@ async fn the_share_of_a_killed_worker_is_finished_by_another() {
     let summary = other.json()["runs"][0]["summary"].clone();
     assert_eq!((&summary["agents"], &summary["match"]), (&Value::from(600), &Value::from(600)));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_57_a_url_is_fetched_once_in_all_parts_of_a_process() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    let one = host.url("/one");
+    net.preload_agents(1, 700, move |_| (one.clone(), Some(Sha256Digest::of(CARD).0))).await.unwrap();
+    let tool = Tool::on(&net);
+    let ran = tool.run(&[&["audit", "--all", "--share", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!((ran.code, &ran.json()["runs"][0]["summary"]["match"]), (0, &Value::from(700)), "{}", ran.stderr);
+    assert_eq!(asked(&host), HashMap::from([("/one".to_owned(), 1)]));
+}

@@ -1,5 +1,5 @@
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use tokio::task::JoinSet;
@@ -47,6 +47,14 @@ pub struct Running<R, F> {
     given_up: Option<ChainError>,
 }
 
+impl<R, F> Drop for Running<R, F> {
+    /// Leaves what is known of URLs to the next part of the run.
+    fn drop(&mut self) {
+        let urls = std::mem::replace(&mut self.urls, UrlTable::new());
+        *self.checker.urls.lock().unwrap_or_else(PoisonError::into_inner) = Some(urls);
+    }
+}
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
@@ -90,11 +98,12 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
     pub(super) fn new(checker: Arc<Checker<R, F>>, targets: Box<dyn Iterator<Item = TokenId> + Send>) -> Self {
         let hosts = Hosts::new(checker.settings.per_host_concurrency);
         let given_up = checker.pinned.as_ref().err().cloned();
+        let urls = checker.urls.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(UrlTable::new);
         Self {
             checker,
             targets,
             tasks: JoinSet::new(),
-            urls: UrlTable::new(),
+            urls,
             hosts,
             same_url: HashMap::new(),
             woken: VecDeque::new(),
