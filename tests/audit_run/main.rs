@@ -12,4 +12,5 @@ mod seams;
 mod shared;
 #[path = "../support/mod.rs"]
 mod support;
+mod unattended;
 mod vanished;
