@@ -119,6 +119,16 @@ async fn c_80_a_node_that_is_catching_up_says_nothing_about_the_present() {
 }
 
 #[tokio::test]
+async fn c_80_a_block_from_the_future_has_no_age_that_could_be_told() {
+    let at = |minutes: u64| World { block_time: Timestamp(NOW.0 + minutes * 60 * 1000), ..World::default() };
+    let (early, soon) = (MockNode::start(at(11)).await, MockNode::start(at(9)).await);
+    let error = in_order(&[&early]).pin(AtBlock::LastFinalized).await.unwrap_err();
+    assert_eq!(error.kind, ChainErrorKind::NodeBehind);
+    assert!(error.message.contains("11 minutes from now") && error.message.contains("clock"), "{}", error.message);
+    assert!(in_order(&[&soon]).pin(AtBlock::LastFinalized).await.is_ok(), "clocks differ a little");
+}
+
+#[tokio::test]
 async fn a_past_block_is_named_by_hash_or_height() {
     let node = MockNode::start(World::default()).await;
     let client = in_order(&[&node]);

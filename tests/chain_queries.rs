@@ -264,6 +264,7 @@ async fn each_thing_that_is_wrong_has_its_finding() {
     assert_eq!(finding(&stale, "registry").0, Health::Good);
 
     let early = diagnosed(World { block_time: Timestamp(NOW.0 + 3_600_000), ..World::default() }).await;
+    assert_eq!(finding(&early, "finalized_block").0, Health::Bad);
     assert_eq!(finding(&early, "clock"), (Health::Warning, "this machine's clock is at least 60 minutes behind"));
 
     let empty = diagnosed(World { contract: ContractAddress::new(1, 0), ..World::default() }).await;

@@ -237,6 +237,20 @@ fn hash_prints_what_sha256sum_prints() {
     assert_eq!(stdout(&child.wait_with_output().unwrap()), format!("{DIGEST}  -\n"));
 }
 
+/// A name with a backslash or a line break would otherwise be read as another name, or as two lines.
+#[cfg(unix)]
+#[test]
+fn hash_escapes_names_as_sha256sum_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["plain", "back\\slash", "line\nbreak", "carriage\rreturn", " space "] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, name).unwrap();
+        let path = path.to_str().unwrap();
+        let theirs = Command::new("sha256sum").arg(path).output().unwrap();
+        assert_eq!(stdout(&run(&["hash", path])), stdout(&theirs), "{name:?}");
+    }
+}
+
 #[test]
 fn c_38_a_data_uri_needs_no_network() {
     let output = run(&[

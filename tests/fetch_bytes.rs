@@ -206,6 +206,14 @@ async fn a_body_that_is_not_what_its_coding_says_is_bad_content_coding() {
 }
 
 #[tokio::test]
+async fn a_compressed_body_that_ends_with_the_connection_may_have_been_cut() {
+    let packed = encode::gzip(CARD);
+    let answer = |bytes: &[u8]| Answer::head(200, &[("Content-Encoding", "gzip")]).write(bytes).then(Act::Close);
+    assert_eq!(kind(answer(&packed[..packed.len() / 2])).await, FailureKind::Truncated);
+    assert_eq!(fetch(answer(&packed)).await.unwrap().body.sha256, Sha256Digest::of(CARD));
+}
+
+#[tokio::test]
 async fn a_flipped_bit_in_a_compressed_body_is_bad_content_coding_not_another_digest() {
     let mut packed = encode::gzip(CARD);
     let middle = packed.len() / 2;

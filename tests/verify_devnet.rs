@@ -389,3 +389,27 @@ async fn the_built_in_devnet_is_the_one_that_starts_by_default() {
     let net = Devnet::start().await.unwrap();
     assert_eq!((net.genesis_hash(), net.registry(), net.cis8()), (DEVNET.genesis, DEVNET.registry, DEVNET.cis8));
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn being_told_to_end_prints_what_is_known() {
+    let ((net, tool), host) = (chain().await, host().await);
+    let (fine, slow) = (registered(&net, &host.url("/card.json")).await, registered(&net, &host.url("/slow.json")).await);
+    for signal in ["-INT", "-TERM"] {
+        let before = host.requests().len();
+        let agents = [fine.to_string(), slow.to_string()];
+        let args = ["verify", &agents[0], &agents[1], "--json", "--allow-http", "--allow-private"];
+        let child = tool.command(&args).spawn().unwrap();
+        while host.requests().len() < before + 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let id = child.id().unwrap().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let output = child.wait_with_output().await.unwrap();
+        assert_eq!(output.status.code(), Some(130), "{signal}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_valid("verify", &document);
+        assert!(document["results"].as_array().unwrap().len() <= 1, "{document:#}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    }
+}

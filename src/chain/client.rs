@@ -151,10 +151,20 @@ impl ChainClient {
         Ok(Reading { record, decoded_with, module_ref: answer.module_ref })
     }
 
-    /// Refuses a block that is too old to say how things stand.
+    /// Refuses a block that is too old to say how things stand, or whose age nobody can tell.
     pub(super) fn check_age(&self, block: &Block) -> Result<(), String> {
         let Some(limit) = self.settings.max_block_age else { return Ok(()) };
-        let age = Duration::from_millis((self.settings.clock)().0.saturating_sub(block.time.0));
+        let now = (self.settings.clock)();
+        let ahead = Duration::from_millis(block.time.0.saturating_sub(now.0));
+        if ahead > limit {
+            return Err(format!(
+                "says that its newest finalized block, at height {}, was made {} from now, so its age cannot be told: set this \
+                 machine's clock, or ask another node",
+                block.height,
+                in_words(ahead)
+            ));
+        }
+        let age = Duration::from_millis(now.0.saturating_sub(block.time.0));
         if age <= limit {
             return Ok(());
         }

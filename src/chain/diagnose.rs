@@ -129,12 +129,17 @@ async fn look_at_node(chain: &ChainClient, node: &Node) -> (NodeFacts, Vec<Findi
             facts.finalized = Some(block);
             let age = since(block.time, now);
             let sentence = format!("its newest finalized block, at height {}, is {} old", block.height, in_words(age));
-            match chain.settings.max_block_age.filter(|limit| age > *limit) {
-                None => add("finalized_block", Health::Good, sentence),
-                Some(limit) => {
+            let ahead = since(now, block.time);
+            match chain.settings.max_block_age {
+                Some(limit) if age > limit => {
                     let why = format!("{sentence}, more than the {} allowed: it may be catching up", in_words(limit));
                     add("finalized_block", Health::Bad, why);
                 }
+                Some(limit) if ahead > limit => {
+                    let why = format!("its newest finalized block was made {} from now: its age cannot be told", in_words(ahead));
+                    add("finalized_block", Health::Bad, why);
+                }
+                _ => add("finalized_block", Health::Good, sentence),
             }
             let (health, sentence) = compare_clocks(block.time, info.as_ref().ok().and_then(|info| info.time), now);
             add("clock", health, sentence);

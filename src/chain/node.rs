@@ -197,6 +197,11 @@ impl Node {
             Failure::Status(status) if status.source().is_some() => return self.unreachable(&reach::innermost(&status)).await,
             Failure::Status(status) => status,
         };
+        // The client's own refusal of a long message comes as a status, too.
+        if status.code() == Code::OutOfRange && status.message().contains("message length too large") {
+            let what = format_args!("answered {method} with more bytes than are read: {}", shortened(status.message()));
+            return CallError { code: status.code(), error: self.error(ChainErrorKind::NodeError, what) };
+        }
         let kind = match status.code() {
             Code::Unavailable | Code::ResourceExhausted => ChainErrorKind::NodeUnavailable,
             _ => ChainErrorKind::NodeError,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::exit::{CliError, Exit};
 use super::options::OutputOptions;
 use super::shell::{Shell, Style};
+use super::signals::Ends;
 
 /// MicroCCD in a CCD.
 const MICRO: u64 = 1_000_000;
@@ -107,17 +108,8 @@ fn write_wallets(net: &Devnet, folder: &Path) -> Result<Vec<Option<PathBuf>>, De
 
 /// Ends when the user or the system asks the process to end.
 pub(crate) async fn stopped() -> Result<(), CliError> {
-    let failed = |error| CliError::internal(format!("signals cannot be received: {error}"));
-    #[cfg(unix)]
-    {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).map_err(failed)?;
-        tokio::select! {
-            result = tokio::signal::ctrl_c() => result.map_err(failed),
-            _ = terminate.recv() => Ok(()),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await.map_err(failed)
+    Ends::listen()?.next().await;
+    Ok(())
 }
 
 pub(super) fn refusal(error: &DevnetError) -> CliError {

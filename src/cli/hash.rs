@@ -39,10 +39,22 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
                 "bytes": body.bytes,
             }));
         } else {
-            shell.line(&format!("{}  {source}", body.sha256));
+            shell.line(&checksum_line(&body, source));
         }
     }
     Ok(Exit::Ok)
+}
+
+/// A line that `sha256sum --check` reads: a name with a line break or a backslash is escaped, which a backslash at the line's
+/// beginning says.
+fn checksum_line(body: &Body, source: &str) -> String {
+    let sha256 = body.sha256;
+    if source.contains(['\\', '\n', '\r']) {
+        let source = source.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
+        format!("\\{sha256}  {source}")
+    } else {
+        format!("{sha256}  {source}")
+    }
 }
 
 /// Whether a source is a URL and not a file: it starts with a scheme that is fetched.
@@ -63,7 +75,7 @@ pub(crate) fn needs_network(offline: bool, url: &str) -> Result<(), CliError> {
 fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
     needs_network(args.offline, url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
-    super::block_on(async {
+    super::block_on_here(async {
         match fetcher.fetch(url, Origin::User).await {
             Ok(fetched) if fetched.length_verified => Ok(fetched.body),
             Ok(_) => Err(CliError::cannot_tell(

@@ -23,6 +23,7 @@ mod resume;
 mod settings;
 mod shell;
 mod show;
+mod signals;
 mod tally;
 mod targets;
 mod terminal;
@@ -114,8 +115,20 @@ fn command() -> clap::Command {
 ///
 /// A name look-up by the system resolver can hold a thread past any deadline, so the runtime is not waited for.
 fn block_on<T>(work: impl std::future::Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    run_on(tokio::runtime::Builder::new_multi_thread().worker_threads(2), work)
+}
+
+/// Runs an asynchronous command that does one thing on this thread: a body is then hashed before more of it is read, and fewer
+/// buffers are in use at the same time.
+fn block_on_here<T>(work: impl std::future::Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    run_on(&mut tokio::runtime::Builder::new_current_thread(), work)
+}
+
+fn run_on<T>(
+    builder: &mut tokio::runtime::Builder,
+    work: impl std::future::Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
+    let runtime = builder
         .enable_all()
         .build()
         .map_err(|error| CliError::internal(format!("the asynchronous runtime could not be started: {error}")))?;

@@ -16,6 +16,7 @@ use super::exit::{CliError, Exit};
 use super::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
+use super::signals::Ends;
 use super::tally::ExitOptions;
 use super::targets;
 
@@ -79,7 +80,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     }
     let network = NetworkSettings::resolve(&args.node.network, &config)?;
     let targets = targets::select(&args.agents, args.list.as_deref(), &network, shell)?;
-    super::block_on(async {
+    let alone = targets.len() == 1;
+    let work = async {
         let mut each = |place, verdict| {
             if tally.add(&verdict) {
                 let agent = verdict.subject.as_ref().map_or(String::new(), |subject| format!("agent {} ", subject.token_id));
@@ -87,9 +89,10 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             }
             results.add(place, verdict);
         };
+        let mut ends = Ends::listen()?;
         tokio::select! {
             outcome = verify_all(args, &config, &network, targets, shell, &mut each) => outcome?,
-            _ = tokio::signal::ctrl_c() => {
+            () = ends.next() => {
                 results.finish();
                 shell.warning("interrupted; the agents not shown were not checked");
                 return Ok(Exit::Interrupted);
@@ -97,7 +100,12 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         }
         results.finish();
         Ok(tally.exit())
-    })
+    };
+    if alone {
+        super::block_on_here(work)
+    } else {
+        super::block_on(work)
+    }
 }
 
 /// Verifies the targets, registry by registry, and hands each verdict on with its place in the list.
@@ -152,7 +160,7 @@ fn expected_digest(args: &Args, expected: Sha256Digest, config: &Config) -> Resu
     let url = args.url.clone().unwrap_or_default();
     super::hash::needs_network(args.node.offline, &url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
-    super::block_on(async {
+    super::block_on_here(async {
         let outcome = fetcher.fetch(&url, Origin::User).await;
         Ok(Verdict::of_expected(url, expected, outcome))
     })

@@ -58,7 +58,12 @@ pub(super) fn broken_body(error: &reqwest::Error, url: &Url, received: u64) -> S
         let message = format!("{host} broke the HTTP protocol after {received} bytes of the body: {}", causes_of(error));
         return Stop::new(FailureKind::ProtocolError, message);
     }
-    let message = format!("{host} ended the body too early, after {received} bytes: {}", causes_of(error));
+    let how = match io_kinds(error).next() {
+        Some(io::ErrorKind::UnexpectedEof) => "the connection was closed".to_owned(),
+        Some(io::ErrorKind::ConnectionReset) => "the connection was reset".to_owned(),
+        _ => causes_of(error),
+    };
+    let message = format!("{host} ended the body too early, after {received} bytes: {how}");
     Stop::new(FailureKind::Truncated, message)
 }
 

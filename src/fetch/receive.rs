@@ -52,13 +52,19 @@ pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Resu
         let message = format!("{} ended the body too early, after {received} bytes", host_of(url));
         return Err(Stop::new(FailureKind::Truncated, message));
     }
-    decoding.finish(&mut body).map_err(|error| coding_stop(&error, url, cap))?;
+    // TLS says itself where a stream ends; only plaintext that ends by closing may have been cut by anybody.
+    let length_verified = length.is_some() || chunked || version >= Version::HTTP_2 || url.scheme() == "https";
+    decoding.finish(&mut body).map_err(|error| match error {
+        CodingError::Cut(_) if !length_verified => {
+            Stop::new(FailureKind::Truncated, format!("{} ended the connection, and {error}", host_of(url)))
+        }
+        _ => coding_stop(&error, url, cap),
+    })?;
     let body = body.finish();
     Ok(Card {
         wire_sha256: if identity { body.sha256 } else { wire.finish() },
         looks_like_bot_wall: looks_like_wall(&headers, body.kept.as_deref()),
-        // TLS says itself where a stream ends; only plaintext that ends by closing may have been cut by anybody.
-        length_verified: length.is_some() || chunked || version >= Version::HTTP_2 || url.scheme() == "https",
+        length_verified,
         body,
     })
 }

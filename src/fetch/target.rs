@@ -92,10 +92,17 @@ fn url_of(uri: &str, rest: &str) -> Result<Url, Stop> {
     clean(url).map_err(invalid)
 }
 
-/// Takes the fragment off, which is never sent, and refuses credentials.
+/// Takes the fragment off, which is never sent, and refuses credentials and names that cannot exist.
 fn clean(mut url: Url) -> Result<Url, &'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("the URL carries credentials; they would be public, and are not sent");
+    }
+    if let Some(Host::Domain(name)) = url.host() {
+        // RFC 1035, section 2.3.4. A resolver would report the name as one that it could not find just now.
+        let name = name.strip_suffix('.').unwrap_or(name);
+        if name.len() > 253 || name.split('.').any(|label| label.is_empty() || label.len() > 63) {
+            return Err("the URL's host is no DNS name: each part has 1 to 63 characters, all together at most 253");
+        }
     }
     url.set_fragment(None);
     Ok(url)
@@ -125,7 +132,7 @@ pub(super) fn redirect_target(here: &Url, location: &[u8], settings: &FetchSetti
         (_, "http") => return Err(stop("to plain http, which is not followed without --allow-http")),
         (_, other) => return Err(stop(&format!("to a {} URI, which is not followed", shorten(other)))),
     }
-    clean(next).map_err(|_| stop("to a URL with credentials, which is not followed"))
+    clean(next).map_err(|why| stop(&format!("to where nothing is fetched from: {why}")))
 }
 
 /// What is checked of every hop before a connection is made: scheme, port, and a host that is a literal address. A name is
@@ -237,6 +244,7 @@ mod tests {
             "https://a.example\\@b.example/",
             "https://",
             "https://user:pw@a.example/",
+            &format!("https://{}.example/", "a".repeat(64)),
         ];
         let stops: Vec<_> = uris.iter().map(|uri| stop(uri)).collect();
         assert!(stops.iter().all(|stop| stop.kind == FailureKind::InvalidUri && !stop.retryable));

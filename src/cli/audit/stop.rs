@@ -3,6 +3,7 @@
 use tokio::sync::watch;
 
 use crate::cli::exit::CliError;
+use crate::cli::signals::Ends;
 
 /// Ctrl-C or SIGTERM, for everybody who has a clone.
 #[derive(Debug, Clone)]
@@ -12,7 +13,7 @@ impl Stop {
     /// From now on these signals no longer end the process by themselves.
     pub(super) fn on_signals() -> Result<Self, CliError> {
         let (sender, receiver) = watch::channel(false);
-        let mut ends = ends().map_err(|error| CliError::internal(format!("signals cannot be waited for: {error}")))?;
+        let mut ends = Ends::listen()?;
         tokio::spawn(async move {
             ends.next().await;
             let _ = sender.send(true);
@@ -32,40 +33,6 @@ impl Stop {
 
     pub(super) fn is_told(&self) -> bool {
         *self.0.borrow()
-    }
-}
-
-#[cfg(unix)]
-struct Ends(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
-
-#[cfg(unix)]
-fn ends() -> std::io::Result<Ends> {
-    use tokio::signal::unix::{signal, SignalKind};
-    Ok(Ends(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
-}
-
-#[cfg(unix)]
-impl Ends {
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.0.recv() => {}
-            _ = self.1.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Ends;
-
-#[cfg(not(unix))]
-fn ends() -> std::io::Result<Ends> {
-    Ok(Ends)
-}
-
-#[cfg(not(unix))]
-impl Ends {
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }
 
