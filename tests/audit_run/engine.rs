@@ -263,20 +263,28 @@ async fn c_57_the_parts_of_a_run_share_what_they_know_of_urls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mismatch_judged_by_what_another_agents_fetch_brought_says_that_near_misses_were_not_looked_for() {
-    let chain = Chain::of(|_, id| Ok(Some(record(id, "https://one.example/card", if id < 10 { b"{}\n" } else { b"{}" }))));
-    let hosts = Hosts::of(|_, _| Ok(b"{}\n".to_vec()));
-    let found = verdicts(&chain, &hosts, settings(), 0..20).await;
+async fn a_mismatch_judged_by_what_another_agents_fetch_brought_has_its_near_misses_or_says_that_they_are_unknown() {
+    let anchored =
+        |cards: fn(u64) -> &'static [u8]| Chain::of(move |_, id| Ok(Some(record(id, "https://one.example/card", cards(id)))));
+    let hosts = || Hosts::of(|_, _| Ok(b"{}\n".to_vec()));
+    let note = |verdict: &cardproof::verify::Verdict| verdict.notes.first().map(|note| note.code);
+    let near = Some(cardproof::verify::NoteCode::MatchesWithoutFinalNewline);
+    // Of the same wrong anchor: what the first one's check found is true of all.
+    let all = hosts();
+    let found = verdicts(&anchored(|_| b"{}"), &all, settings(), 0..20).await;
+    assert!(found.values().all(|verdict| note(verdict) == near && !verdict.message.contains("near misses")));
+    assert_eq!(all.asked()["https://one.example/card"], 1);
+    // The body came for an agent that it is the card of.
+    let mixed = anchored(|id| if id < 10 { b"{}\n" } else { b"{}" });
+    let some = hosts();
+    let found = verdicts(&mixed, &some, settings(), 0..20).await;
     assert!(found[&3].message == Reason::Match.sentence() && found[&3].notes.is_empty());
-    assert_eq!((found[&15].reason, found[&15].notes.len()), (Reason::HashMismatch, 0));
+    assert_eq!((found[&15].reason, note(&found[&15])), (Reason::HashMismatch, None));
     assert!(found[&15].message.contains("near misses were not looked for"), "{}", found[&15].message);
-    assert_eq!(hosts.asked()["https://one.example/card"], 1);
+    assert_eq!(some.asked()["https://one.example/card"], 1);
     // A fetch that confirms the mismatch brings the body that tells.
-    let confirmed = verdicts(&chain, &hosts, AuditSettings { confirm: 1, ..settings() }, 0..20).await;
-    let told: Vec<u64> = (10..20).filter(|id| !confirmed[id].notes.is_empty()).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(confirmed[&told[0]].notes[0].code, cardproof::verify::NoteCode::MatchesWithoutFinalNewline);
-    assert!(!confirmed[&told[0]].message.contains("not looked for"), "{}", confirmed[&told[0]].message);
+    let confirmed = verdicts(&mixed, &hosts(), AuditSettings { confirm: 1, ..settings() }, 0..20).await;
+    assert!((10..20).all(|id| note(&confirmed[&id]) == near && !confirmed[&id].message.contains("near misses")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use crate::chain::{AgentReader, AtBlock, Block, ChainError, Reading};
 use crate::digest::Sha256Digest;
 use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
 use crate::identity::TokenId;
-use crate::verify::{judge_body, Reason, Verdict};
+use crate::verify::{judge_body, Note, Reason, Verdict};
 
 use super::urls::{Known, UrlTable};
 use super::AuditSettings;
@@ -135,23 +135,21 @@ pub(super) fn judge(verdict: &mut Verdict, outcome: Result<Fetched, FetchFailure
     verdict.judged(judge_body(outcome, verdict.anchored_sha256));
 }
 
-/// Judges what an earlier fetch of the same URL brought.
-pub(super) fn judge_known(verdict: &mut Verdict, known: Known) {
+/// Judges what an earlier fetch of the same URL brought. `noted` is what was noted on the same mismatch of another agent.
+pub(super) fn judge_known(verdict: &mut Verdict, known: Known, noted: Option<&[Note]>) {
     judge(verdict, known.outcome());
     if let Some(evidence) = &mut verdict.evidence {
         evidence.wire_sha256 = None;
     }
-    if verdict.reason != Reason::HashMismatch {
-        return;
-    }
-    if known.is_unstable() {
-        verdict.decide(Reason::Unstable);
-    } else {
-        // The body is not kept, and to fetch it for each of thousands of agents would be an attack on its host.
-        verdict.message.push_str(
+    match (verdict.reason, noted) {
+        (Reason::HashMismatch, _) if known.is_unstable() => verdict.decide(Reason::Unstable),
+        (Reason::HashMismatch, Some(noted)) => verdict.notes = noted.to_vec(),
+        // The body is not kept, and to fetch it again for each of thousands of agents would be an attack on its host.
+        (Reason::HashMismatch, None) => verdict.message.push_str(
             " Its URL was fetched once, for another agent, so near misses were not looked for; verify this agent by itself to find \
              them.",
-        );
+        ),
+        _ => {}
     }
 }
 

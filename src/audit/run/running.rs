@@ -263,6 +263,9 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 if let Some(known) = known {
                     self.urls.insert(url, known);
                 }
+                if let (Reason::HashMismatch, Some(anchor)) = (verdict.reason, verdict.anchored_sha256) {
+                    self.urls.note(url, anchor, &verdict.notes);
+                }
                 let waiting = self.same_url.remove(&url).unwrap_or_default();
                 self.woken.extend(waiting.into_iter().map(|agent| Job { agent, seen: true, place: None }));
                 self.give_back(Some(host));
@@ -318,7 +321,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             let mismatch = verdict.anchored_sha256.is_some_and(|hash| known.digest().is_some_and(|digest| digest != hash));
             if !mismatch || settings.confirm == 0 || known.is_confirmed() {
                 self.give_back(job.place);
-                judge_known(&mut verdict, known);
+                let noted = verdict.anchored_sha256.and_then(|anchor| self.urls.noted(url, anchor));
+                judge_known(&mut verdict, known, noted);
                 verdict.elapsed = started.elapsed();
                 self.conclude(verdict);
                 return Ok(());
