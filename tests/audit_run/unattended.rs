@@ -10,6 +10,7 @@ use cardproof::digest::Sha256Digest;
 use serde_json::Value;
 use tokio::process::Child;
 
+use crate::mock_node::{self, MockNode, World};
 use crate::support::card_host::{Act, Answer, CardHost};
 use crate::support::command::Tool;
 
@@ -90,10 +91,13 @@ fn signal(daemon: &Child, name: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_daemon_goes_on_with_its_own_run_and_checks_nothing_twice() {
+    tokio::join!(killed_twice(&[]), killed_twice(&["--changed"]));
+}
+
+async fn killed_twice(more: &[&str]) {
     let bench = Bench::start(60, 100).await;
-    let per_host = ["--per-host", "2"];
     for killed in 1..=2 {
-        let daemon = bench.daemon(&per_host);
+        let daemon = bench.daemon(&[more, &["--per-host", "2"]].concat());
         bench.until(|runs| runs.last().is_some_and(|run| judged(run) >= killed * 10)).await;
         kill(daemon).await;
     }
@@ -101,7 +105,8 @@ async fn a_killed_daemon_goes_on_with_its_own_run_and_checks_nothing_twice() {
     assert_eq!((left.len(), &left[0]["finished_at"]), (1, &Value::Null));
     let (before, done) = (bench.host.requests().len(), judged(&left[0]) as usize);
     bench.pause.store(0, Ordering::SeqCst);
-    let daemon = bench.tool.command(&[&["audit", "--all", "--every", "1h"][..], &DAEMON[4..]].concat()).spawn().unwrap();
+    let args = [&["audit", "--all", "--every", "1h"][..], more, &DAEMON[4..]].concat();
+    let daemon = bench.tool.command(&args).spawn().unwrap();
     let runs = bench.until(|runs| !runs[0]["finished_at"].is_null()).await;
     assert_eq!((runs.len(), judged(&runs[0])), (1, 60));
     assert_eq!(bench.host.requests().len() - before, 60 - done);
@@ -153,6 +158,29 @@ async fn a_run_whose_block_is_gone_does_not_hold_the_daemon_up() {
     }
     let said = stop(daemon).await;
     assert!(said.contains("cannot be gone on with, and a new one is begun"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_is_heard_while_the_node_does_not_answer() {
+    let node = MockNode::start(World::default()).await;
+    node.on("InvokeInstance", |_, _| Some(mock_node::Answer::Hang));
+    let tool = Tool::plain();
+    let genesis = hex::encode(mock_node::GENESIS);
+    let args = ["audit", "--all", "--network", "mainnet", "--genesis-hash", &genesis, "--node", &node.url];
+    let args = [&args[..], &["--max-block-age", "10000d", "--node-timeout", "60s"]].concat();
+    for (more, name, code) in [(&[][..], "-INT", 130), (&["--every", "1h"], "-TERM", 0)] {
+        let child = tool.command(&[&args[..], more].concat()).spawn().unwrap();
+        while !node.calls().iter().any(|method| method == "InvokeInstance") {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let begun = Instant::now();
+        signal(&child, name);
+        let output = child.wait_with_output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("interrupted before the first agent was judged"), "{said}");
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

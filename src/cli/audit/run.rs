@@ -76,8 +76,15 @@ impl<'a> Session<'a> {
     }
 
     /// One run from beginning to end, alerts and retention included.
-    pub(super) async fn run(&self, resume: Resume, stop: Stop, metrics: Option<&MetricsState>) -> Result<Exit, CliError> {
-        let prepared = self.prepare(resume).await;
+    pub(super) async fn run(&self, resume: Resume, mut stop: Stop, metrics: Option<&MetricsState>) -> Result<Exit, CliError> {
+        let prepared = tokio::select! {
+            biased;
+            () = stop.told() => {
+                self.shell.warning("interrupted before the first agent was judged");
+                return Ok(Exit::Interrupted);
+            }
+            prepared = self.prepare(resume) => prepared,
+        };
         if let (Err(_), Some(state)) = (&prepared, metrics) {
             state.run_failed();
         }
@@ -181,7 +188,12 @@ impl<'a> Session<'a> {
             return Err(connect::refused(error));
         }
         if interrupted {
-            let (left, resume) = (at_most.saturating_sub(count), if store.is_some() { "; go on with --resume" } else { "" });
+            let left = at_most.saturating_sub(count);
+            let resume = match (store, args.daemon.every) {
+                (None, _) => "",
+                (Some(_), None) => "; go on with --resume",
+                (Some(_), Some(_)) => "; the daemon goes on with them when it is started again",
+            };
             let most = if args.select.is_exact() { "" } else { "at most " };
             self.shell.warning(&format!("interrupted: {count} agents have a result, {most}{left} do not{resume}"));
             return Ok(Exit::Interrupted);
