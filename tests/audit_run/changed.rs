@@ -71,6 +71,10 @@ async fn only_what_has_changed_or_is_due_is_checked() {
     kinds.sort_unstable();
     assert_eq!(kinds, ["new", "revoked", "uri_changed"]);
 
+    let unanchored = ["--all", "--changed", "--fetch-unanchored"];
+    assert_eq!(audit(&tool, &unanchored).await.1, [bare.0, broken.0], "its card was never fetched");
+    assert_eq!(audit(&tool, &unanchored).await.1, [broken.0]);
+
     // What is due by its age, and a selection of its own, for which a run over all agents counts as well.
     assert_eq!(audit(&tool, &["--all", "--changed", "--max-age", "0s"]).await.1.len(), 35);
     let named = format!("0-5,{broken}");
@@ -81,7 +85,7 @@ async fn only_what_has_changed_or_is_due_is_checked() {
     net.register_agent(1, Some(&host.url("/newer")), hash).await.unwrap();
     let (_, ids, said) = audit(&tool, &["--all", "--changed"]).await;
     assert_eq!(ids, [broken.0, new.0 + 1], "{said}");
-    assert!(said.contains("since run 4 "), "{said}");
+    assert!(said.contains("since run 6 "), "{said}");
 
     // More blocks than agents.
     for _ in 0..40 {

@@ -72,7 +72,7 @@ pub(super) struct RunArgs {
 pub(super) struct WorkOptions {
     /// Also fetch and hash the cards of agents without a hash on chain
     #[arg(long, help_heading = "Verdicts")]
-    fetch_unanchored: bool,
+    pub(super) fetch_unanchored: bool,
     /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Verdicts")]
     confirm: u32,

@@ -57,8 +57,9 @@ async fn daemon(args: &RunArgs, every: Duration, shell: &Shell, output: &OutputO
         state.next_run(Timestamp(now().0.saturating_add(millis(next.saturating_duration_since(Instant::now())))));
         loop {
             tokio::select! {
+                // In this order: after a run that took longer than the interval, the next one must not be begun with old settings.
+                biased;
                 () = stop.told() => break,
-                () = tokio::time::sleep_until(next) => break,
                 () = reload.asked() => match Session::open(args, output, shell).await {
                     Ok(reloaded) => {
                         std::mem::replace(&mut session, reloaded).close().await;
@@ -66,6 +67,7 @@ async fn daemon(args: &RunArgs, every: Duration, shell: &Shell, output: &OutputO
                     }
                     Err(error) => shell.warning(&format!("the configuration stays as it was: {}", error.message)),
                 },
+                () = tokio::time::sleep_until(next) => break,
             }
         }
     }

@@ -46,7 +46,10 @@ impl Session<'_> {
             None => Targets::default(),
         };
         let memory = match &self.store {
-            Some(store) if self.args.changed => Some(Remembered::of(store, &self.scope, self.args.max_age).await?),
+            Some(store) if self.args.changed => {
+                let (max_age, unanchored) = (self.args.max_age, self.args.work.fetch_unanchored);
+                Some(Remembered::of(store, &self.scope, max_age, unanchored).await?)
+            }
             _ => None,
         };
         let mut interrupted = self.unfinished(resume, &wanted).await?;
@@ -183,14 +186,19 @@ struct Remembered {
 }
 
 impl Remembered {
-    async fn of(store: &Store, scope: &RunScope, max_age: Duration) -> Result<Self, CliError> {
+    /// With `unanchored`, cards without an anchor are to be fetched: those that have not been are due.
+    async fn of(store: &Store, scope: &RunScope, max_age: Duration, unanchored: bool) -> Result<Self, CliError> {
         let due = now().0.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
         let (mut agents, mut unchanged) = (Vec::new(), Unchanged::default());
         let visit = |agent: AgentMemory| {
             if agent.present != Some(false) {
                 agents.push(agent.token_id);
             }
-            let settled = agent.present == Some(true) && matches!(agent.class, Class::Match | Class::Absent);
+            let settled = match agent.class {
+                Class::Match => true,
+                Class::Absent => agent.present == Some(true) && (!unanchored || agent.body_sha256.is_some()),
+                Class::Mismatch | Class::Undecided => false,
+            };
             if let (Some(owner), Some(status), true) = (agent.owner, agent.status, settled && agent.last_seen.0 > due) {
                 unchanged.insert(agent.token_id, agent.agent_uri.as_deref(), agent.anchored_sha256, owner, status);
             }
