@@ -31,5 +31,10 @@ pub mod devnet;
 pub mod fetch;
 #[cfg(feature = "verify")]
 pub mod report;
+#[cfg(any(feature = "card", feature = "verify"))]
+mod severity;
 #[cfg(feature = "verify")]
 pub mod verify;
+
+#[cfg(any(feature = "card", feature = "verify"))]
+pub use severity::Severity;

@@ -44,6 +44,13 @@ fn every_format_gives_the_same_keys() {
 }
 
 #[test]
+fn a_byte_order_mark_before_a_key_file_is_passed_by() {
+    let text = format!("\u{feff}{}", fixture()["account"]);
+    let file = KeyFile::read(text.as_bytes(), &mut || Err(KeyError::PasswordNeeded("test"))).unwrap();
+    assert_eq!(file.signer(None, None).unwrap().signature_count(), 2);
+}
+
+#[test]
 fn only_a_wallet_export_names_its_network() {
     let fixture = fixture();
     let password = fixture["password"].as_str();

@@ -2,39 +2,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// Probably a mistake.
-    Warning,
-    /// A rule is broken.
-    Error,
-}
-
-impl Severity {
-    /// `info`, `warning` or `error`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Severity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
+use crate::Severity;
 
 /// Declares the codes: variant, name in documents, severity, what it means.
 macro_rules! codes {

@@ -20,7 +20,8 @@ mod report;
 mod rules;
 mod structure;
 
-pub use code::{Code, Severity};
+pub use crate::Severity;
+pub use code::Code;
 pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
 #[cfg(feature = "agents")]

@@ -83,6 +83,7 @@ pub(crate) fn of_list(
     let mut targets = Vec::new();
     for agent in &found.agents {
         if agent.token.chain == network.network.caip2() {
+            shell.detail(&format!("{} is agent {}", agent.name, agent.token.badge));
             targets.push(network.locate(&AgentName::Caip19(agent.token))?);
         } else {
             shell.warning(&format!("{} is not verified: it is on another network than {}", agent.name, network.network.name));

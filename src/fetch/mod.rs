@@ -36,6 +36,7 @@ pub use outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
 pub use post::{PostUrl, Posted};
 pub use resolve::{Lookup, Resolve, SystemResolver};
 pub use settings::{FetchSettings, FetchSetupError, ProxyUrl};
+pub use target::check_uri;
 pub use trust::TrustRoots;
 
 use std::future::Future;

@@ -1,7 +1,7 @@
 use url::{Host, Url};
 
 use super::address::way_in;
-use super::outcome::FailureKind;
+use super::outcome::{FailureKind, FetchFailure, FetchTrace};
 use super::port;
 use super::resolve::{plain_name, Guard};
 use super::settings::FetchSettings;
@@ -44,6 +44,17 @@ impl<'a> Target<'a> {
             },
             _ => Err(unsupported(format!("{} URIs are not fetched; https and data are", shorten(&scheme)))),
         }
+    }
+}
+
+/// Judges a URI by its text alone, so that one that nobody can fetch is noticed before it is anchored.
+///
+/// # Errors
+/// [`FailureKind::InvalidUri`]. A scheme or a host that is only refused here and now is no error.
+pub fn check_uri(uri: &str) -> Result<(), FetchFailure> {
+    match Target::of(uri, &FetchSettings::default()) {
+        Err(stop) if stop.kind == FailureKind::InvalidUri => Err(stop.with(FetchTrace::default())),
+        _ => Ok(()),
     }
 }
 

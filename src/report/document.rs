@@ -152,16 +152,16 @@ impl From<&Verdict> for ReportDocument {
 impl From<&Evidence> for FetchDocument {
     fn from(evidence: &Evidence) -> Self {
         Self {
-            final_url: evidence.final_url.clone(),
-            hops: evidence.hops.iter().map(|hop| HopDocument { url: hop.url.clone(), status: hop.status }).collect(),
-            ip: evidence.ip.map(|ip| ip.to_string()),
-            status: evidence.status,
-            content_type: evidence.content_type.clone(),
-            content_encoding: evidence.content_encoding.clone(),
+            final_url: evidence.trace.final_url.clone(),
+            hops: evidence.trace.hops.iter().map(|hop| HopDocument { url: hop.url.clone(), status: hop.status }).collect(),
+            ip: evidence.trace.ip.map(|ip| ip.to_string()),
+            status: evidence.trace.status,
+            content_type: evidence.trace.content_type.clone(),
+            content_encoding: evidence.trace.content_encoding.clone(),
             bytes: evidence.bytes,
             sha256: evidence.sha256.map(|digest| digest.to_string()),
             wire_sha256: evidence.wire_sha256.map(|digest| digest.to_string()),
-            elapsed_ms: millis(evidence.elapsed),
+            elapsed_ms: millis(evidence.trace.elapsed),
         }
     }
 }

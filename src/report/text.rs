@@ -53,10 +53,10 @@ pub fn lines(verdict: &Verdict) -> Vec<Line> {
     if let Some(evidence) = evidence {
         let wire = evidence.wire_sha256.filter(|wire| Some(*wire) != evidence.sha256);
         lines.add("on wire", wire.map(|digest| digest.to_string()));
-        for hop in &evidence.hops {
+        for hop in &evidence.trace.hops {
             lines.add("redirect", Some(format!("{} from {}", hop.status, hop.url)));
         }
-        lines.add("final url", evidence.final_url.clone());
+        lines.add("final url", evidence.trace.final_url.clone());
     }
     lines.add("block", verdict.block.map(|block| format!("{} {} at {}", block.height, block.hash, block.time)));
     for note in &verdict.notes {
@@ -76,14 +76,14 @@ pub fn details(verdict: &Verdict) -> Vec<Line> {
     lines.add("owner", anchor.map(|anchor| anchor.owner.to_string()));
     lines.add("status", anchor.map(|anchor| anchor.status.as_str().to_owned()));
     if let Some(evidence) = &verdict.evidence {
-        lines.add("address", evidence.ip.map(|ip| ip.to_string()));
-        lines.add("answer", evidence.status.map(|status| format!("HTTP {status}")));
-        lines.add("type", evidence.content_type.clone());
-        lines.add("encoding", evidence.content_encoding.clone());
+        lines.add("address", evidence.trace.ip.map(|ip| ip.to_string()));
+        lines.add("answer", evidence.trace.status.map(|status| format!("HTTP {status}")));
+        lines.add("type", evidence.trace.content_type.clone());
+        lines.add("encoding", evidence.trace.content_encoding.clone());
         lines.add("bytes", evidence.bytes.map(|bytes| bytes.to_string()));
         lines.add("got", evidence.sha256.map(|digest| digest.to_string()));
         lines.add("on wire", evidence.wire_sha256.map(|digest| digest.to_string()));
-        lines.add("took", Some(format!("{} ms", evidence.elapsed.as_millis())));
+        lines.add("took", Some(format!("{} ms", evidence.trace.elapsed.as_millis())));
     }
     lines.add("expected", verdict.anchored_sha256.map(|digest| digest.to_string()));
     lines.add("block", verdict.block.map(|block| format!("{} {} at {}", block.height, block.hash, block.time)));

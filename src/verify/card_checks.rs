@@ -2,7 +2,7 @@ use crate::card::{lint, ChainFacts, Document, Finding, LintContext};
 use crate::identity::ContractAddress;
 use crate::registry::AgentRecord;
 
-use super::{CardCheck, Check, Severity, Subject};
+use super::{CardCheck, Check, Subject};
 
 /// The lint of cards as a [`CardCheck`]: what the card says, and whether it agrees with the agent's record.
 #[derive(Debug, Clone, Copy)]
@@ -28,21 +28,14 @@ impl From<Finding> for Check {
     fn from(finding: Finding) -> Self {
         let Finding { code, severity, pointer, line, column, message } = finding;
         let place = if pointer.is_empty() { "the card" } else { &pointer };
-        Self {
-            code: code.as_str().to_owned(),
-            severity: match severity {
-                crate::card::Severity::Info => Severity::Info,
-                crate::card::Severity::Warning => Severity::Warning,
-                crate::card::Severity::Error => Severity::Error,
-            },
-            message: format!("{message} ({place}, line {line}, column {column})"),
-        }
+        Self { code: code.as_str().to_owned(), severity, message: format!("{message} ({place}, line {line}, column {column})") }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Severity;
 
     #[test]
     fn c_58_a_card_that_advertises_a_private_or_unencrypted_url_is_told_so() {

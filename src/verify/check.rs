@@ -1,28 +1,7 @@
 use crate::registry::{AgentRecord, Inconsistency};
+use crate::Severity;
 
 use super::Subject;
-
-/// How much a [`Check`] matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// Probably a mistake.
-    Warning,
-    /// A rule is broken.
-    Error,
-}
-
-impl Severity {
-    /// `info`, `warning` or `error`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
 
 /// A finding about the record or the card's content. Checks never change `match`.
 #[derive(Debug, Clone, PartialEq, Eq)]

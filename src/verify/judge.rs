@@ -29,7 +29,7 @@ pub fn judge_body(outcome: Result<Fetched, FetchFailure>, anchor: Option<Sha256D
             return Judged {
                 reason: failure.kind.into(),
                 message: failure.message,
-                evidence: Evidence::of_trace(failure.trace),
+                evidence: Evidence { trace: failure.trace, ..Evidence::default() },
                 notes: Vec::new(),
             }
         }
@@ -65,9 +65,11 @@ pub fn judge_body(outcome: Result<Fetched, FetchFailure>, anchor: Option<Sha256D
             )
         }
     };
-    let mut evidence = Evidence::of_trace(fetched.trace);
-    evidence.bytes = Some(fetched.body.bytes);
-    evidence.sha256 = Some(got);
-    evidence.wire_sha256 = Some(fetched.wire_sha256);
+    let evidence = Evidence {
+        trace: fetched.trace,
+        bytes: Some(fetched.body.bytes),
+        sha256: Some(got),
+        wire_sha256: Some(fetched.wire_sha256),
+    };
     Judged { reason, message, evidence, notes }
 }

@@ -16,7 +16,7 @@ mod verifier;
 
 #[cfg(feature = "card")]
 pub use card_checks::{card_checks, LintCheck};
-pub use check::{CardCheck, Check, Severity};
+pub use check::{CardCheck, Check};
 pub use judge::{judge_body, Judged};
 pub use note::{Note, NoteCode};
 pub use once::OncePerUrl;

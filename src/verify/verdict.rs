@@ -1,9 +1,8 @@
-use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::chain::{Block, DecodedWith, ModuleRef};
 use crate::digest::Sha256Digest;
-use crate::fetch::{FetchTrace, Hop};
+use crate::fetch::FetchTrace;
 use crate::identity::{AccountAddress, Caip2, ContractAddress, TokenId};
 use crate::registry::{AgentStatus, Timestamp};
 
@@ -32,45 +31,16 @@ pub struct Anchor {
 }
 
 /// What the fetch found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Where the last answer came from.
-    pub final_url: Option<String>,
-    /// The redirects followed.
-    pub hops: Vec<Hop>,
-    /// The address connected to last.
-    pub ip: Option<IpAddr>,
-    /// The status of the last answer.
-    pub status: Option<u16>,
-    /// Its `Content-Type`.
-    pub content_type: Option<String>,
-    /// Its `Content-Encoding`.
-    pub content_encoding: Option<String>,
+    /// How the body came, or how far the fetch got.
+    pub trace: FetchTrace,
     /// How many bytes the complete, content-decoded body has.
     pub bytes: Option<u64>,
     /// The digest of the complete, content-decoded body.
     pub sha256: Option<Sha256Digest>,
     /// The digest of the complete body on the wire.
     pub wire_sha256: Option<Sha256Digest>,
-    /// How long the fetch took.
-    pub elapsed: Duration,
-}
-
-impl Evidence {
-    pub(super) fn of_trace(trace: FetchTrace) -> Self {
-        Self {
-            final_url: trace.final_url,
-            hops: trace.hops,
-            ip: trace.ip,
-            status: trace.status,
-            content_type: trace.content_type,
-            content_encoding: trace.content_encoding,
-            bytes: None,
-            sha256: None,
-            wire_sha256: None,
-            elapsed: trace.elapsed,
-        }
-    }
 }
 
 /// The verdict on one card.

@@ -6,6 +6,7 @@ use cardproof::audit::store::{NewRun, Patience, RecordSettings, Store, StoreLoca
 use cardproof::audit::{AuditOutcome, RunInfo, RunScope, TransitionKind};
 use cardproof::chain::{Block, BlockHash};
 use cardproof::digest::Sha256Digest;
+use cardproof::fetch::FetchTrace;
 use cardproof::identity::{AccountAddress, Caip2, ContractAddress, GenesisHash, TokenId};
 use cardproof::registry::{AgentStatus, Timestamp};
 use cardproof::verify::{Anchor, Evidence, Reason, Subject, Verdict};
@@ -154,16 +155,15 @@ impl Agent {
 
     pub fn verdict(self) -> Verdict {
         let evidence = Evidence {
-            final_url: self.uri.clone(),
-            hops: Vec::new(),
-            ip: None,
-            status: self.body.map(|_| 200),
-            content_type: None,
-            content_encoding: None,
+            trace: FetchTrace {
+                final_url: self.uri.clone(),
+                status: self.body.map(|_| 200),
+                elapsed: Duration::from_millis(12),
+                ..FetchTrace::default()
+            },
             bytes: self.body.map(|body| body.len() as u64),
             sha256: self.body.map(digest),
             wire_sha256: self.body.map(digest),
-            elapsed: Duration::from_millis(12),
         };
         Verdict {
             subject: Some(Subject {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cardproof::chain::{Block, BlockHash, DecodedWith, ModuleRef};
 use cardproof::digest::Sha256Digest;
+use cardproof::fetch::FetchTrace;
 use cardproof::identity::{AccountAddress, Caip2, ContractAddress, TokenId, TESTNET};
 use cardproof::registry::{AgentStatus, Timestamp};
 use cardproof::report::{Change, Format, HistoryPoint, ReportOptions, ReportRow, RunEnd, RunHeader};
@@ -57,16 +58,17 @@ pub fn verdict(token: u64, reason: Reason) -> Verdict {
         reason,
         message: reason.sentence().into(),
         evidence: fetched.then(|| Evidence {
-            final_url: Some(uri),
-            hops: Vec::new(),
-            ip: Some([203, 0, 113, 7].into()),
-            status: served.map(|_| 200),
-            content_type: Some("application/json".into()),
-            content_encoding: None,
+            trace: FetchTrace {
+                final_url: Some(uri),
+                ip: Some([203, 0, 113, 7].into()),
+                status: served.map(|_| 200),
+                content_type: Some("application/json".into()),
+                elapsed: Duration::from_millis(87),
+                ..FetchTrace::default()
+            },
             bytes: served.map(|_| 2048),
             sha256: served,
             wire_sha256: served,
-            elapsed: Duration::from_millis(87),
         }),
         notes: Vec::new(),
         checks: Vec::new(),

@@ -64,6 +64,25 @@ async fn c_03_and_c_16_what_the_url_does_not_serve_is_not_anchored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_uri_that_nobody_can_fetch_is_not_anchored_even_unchecked() {
+    let bench = Bench::new().await;
+    let agent = bench.agent(&bench.serve("/card.json", CARD)).await;
+    let card = bench.write("card.json", CARD);
+    let sent = bench.sent_by(1).await;
+    for command in [&["anchor", &agent][..], &["register"]] {
+        for uri in ["cards.example/card.json", "https://cards.example/\n", "https:///card.json"] {
+            let args = [command, &["--card", &card, "--uri", uri, "--no-url-check", "--yes", "--json"]].concat();
+            let run = bench.run_as(1, &args).await.code(2);
+            assert_eq!(run.error(), "invalid_uri", "{uri:?}");
+        }
+    }
+    assert_eq!(bench.sent_by(1).await, sent);
+    // The file is read no further than any card can be long.
+    let endless = ["anchor", &agent, "--card", "/dev/zero", "--yes", "--json"];
+    let _ = bench.run_as(1, &endless).await.code(2).says("64 MiB");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_terminal_nothing_is_sent_unasked() {
     let bench = Bench::new().await;
     let uri = bench.serve("/card.json", CARD);

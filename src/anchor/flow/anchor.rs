@@ -6,7 +6,7 @@ use crate::identity::TokenId;
 use crate::registry::parameter::SetAgentUri;
 use crate::registry::{AgentRecord, AgentStatus};
 
-use super::served::{fetch, require_same};
+use super::served::{fetch, require_fetchable, require_same};
 use super::{execute, Attendant, BeforeSending, Change, Context, FlowError, Step};
 
 /// Where the digest to anchor comes from.
@@ -68,6 +68,7 @@ pub async fn anchor<F: CardFetcher, S: Signer>(
         (UriChoice::Keep, Some(uri)) => uri.clone(),
         (UriChoice::Keep, None) => return Err(FlowError::NoUri(request.agent).into()),
     };
+    require_fetchable(&uri)?;
     let sha256 = digest_of(context.fetcher, &request.card, &uri, request.check_url, attendant).await?;
     if record.agent_uri.as_deref() == Some(&uri) && record.metadata_hash == Some(sha256) {
         return Ok(Anchored { sha256, uri, status: None });

@@ -7,6 +7,7 @@ use crate::registry::{MetadataEntry, RegistryEvent};
 
 use super::anchor::digest_of;
 use super::execute::guarded;
+use super::served::require_fetchable;
 use super::{find_duplicate, Attendant, BeforeSending, Card, Change, Context, Executed, FlowError, Search};
 
 /// A new agent.
@@ -36,6 +37,7 @@ pub async fn register<F: CardFetcher, S: Signer>(
     before_sending: BeforeSending<'_>,
 ) -> Result<Executed, AnchorError> {
     let uri = &request.uri;
+    require_fetchable(uri)?;
     let sha256 = match &request.card {
         Some(card) => Some(digest_of(context.fetcher, card, uri, request.check_url, attendant).await?),
         None => None,

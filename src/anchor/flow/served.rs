@@ -1,5 +1,5 @@
 use crate::digest::Sha256Digest;
-use crate::fetch::{CardFetcher, Fetched, Origin};
+use crate::fetch::{check_uri, CardFetcher, Fetched, Origin};
 
 use super::FlowError;
 
@@ -65,6 +65,14 @@ pub(super) async fn fetch<F: CardFetcher>(fetcher: &F, uri: &str, origin: Origin
         return Err(FlowError::LengthUnverified { uri: uri.to_owned() });
     }
     Ok(fetched)
+}
+
+/// Refuses a URI that no verifier could fetch: to anchor it would only cost a fee.
+///
+/// # Errors
+/// [`FlowError::Fetch`].
+pub(super) fn require_fetchable(uri: &str) -> Result<(), FlowError> {
+    check_uri(uri).map_err(|failure| FlowError::Fetch { uri: uri.to_owned(), failure: Box::new(failure) })
 }
 
 /// Requires `uri` to serve content with this digest now (fault C-16).

@@ -27,6 +27,8 @@ pub(super) enum Text<'a> {
 
 impl<'a> Json<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, KeyError> {
+        // Some editors begin a file with a byte order mark, which JSON does not know.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         // Only the position is kept: the message may quote the input.
         serde_json::from_slice(bytes).map_err(|error| KeyError::NotJson { line: error.line(), column: error.column() })
     }

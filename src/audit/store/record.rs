@@ -127,7 +127,7 @@ async fn insert_results(
             verdict.block.map(|block| block.height).into(),
             verdict.anchored_sha256.map(|digest| digest.to_string()).into(),
             evidence.and_then(|evidence| evidence.sha256).map(|digest| digest.to_string()).into(),
-            evidence.and_then(|evidence| evidence.status).map(i64::from).into(),
+            evidence.and_then(|evidence| evidence.trace.status).map(i64::from).into(),
             evidence.and_then(|evidence| evidence.bytes).into(),
             verdict.started_at.0.into(),
             u64::try_from(verdict.elapsed.as_millis()).unwrap_or(u64::MAX).into(),

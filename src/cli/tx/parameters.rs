@@ -48,19 +48,29 @@ impl WholeParameter {
     }
 }
 
+/// Far more than any card or parameter has, and little enough to hold in memory.
+const LARGEST_FILE: u64 = 64 << 20;
+
 /// Reads a file, or standard input for `-`.
 pub(crate) fn read_file(path: &std::path::Path) -> Result<Vec<u8>, CliError> {
     use std::io::Read;
 
     let read = || {
-        if path == std::path::Path::new("-") {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes)?;
-            return Ok(bytes);
-        }
-        std::fs::read(path)
+        let source: Box<dyn Read> =
+            if path == std::path::Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(std::fs::File::open(path)?) };
+        let mut bytes = Vec::new();
+        source.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
     };
-    read().map_err(|error: std::io::Error| CliError::usage(format!("{} cannot be read: {error}", path.display())))
+    let name = path.display();
+    let bytes: Vec<u8> = read().map_err(|error: std::io::Error| CliError::usage(format!("{name} cannot be read: {error}")))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(CliError::usage(format!(
+            "{name} has more than {} MiB, which no card and no parameter has",
+            LARGEST_FILE >> 20
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Register a new agent

@@ -84,19 +84,19 @@ fn digests(verdict: &Verdict) -> Markup {
 fn fetched(verdict: &Verdict) -> Markup {
     let Some(evidence) = &verdict.evidence else { return html! {} };
     html! {
-        @for hop in &evidence.hops {
+        @for hop in &evidence.trace.hops {
             (fact("redirect", html! { (hop.status) " from " bdi { (seen(&hop.url)) } }))
         }
-        @if let Some(url) = evidence.final_url.as_ref().filter(|url| Some(*url) != verdict.agent_uri.as_ref()) {
+        @if let Some(url) = evidence.trace.final_url.as_ref().filter(|url| Some(*url) != verdict.agent_uri.as_ref()) {
             (fact("final URL", html! { bdi { (seen(url)) } }))
         }
-        @if let Some(status) = evidence.status {
+        @if let Some(status) = evidence.trace.status {
             (fact("answer", html! {
                 "HTTP " (status)
                 @if let Some(bytes) = evidence.bytes { ", " (bytes) " bytes" }
-                @if let Some(kind) = &evidence.content_type { ", " bdi { (seen(kind)) } }
-                @if let Some(ip) = evidence.ip { ", from " (ip) }
-                ", in " (evidence.elapsed.as_millis()) " ms"
+                @if let Some(kind) = &evidence.trace.content_type { ", " bdi { (seen(kind)) } }
+                @if let Some(ip) = evidence.trace.ip { ", from " (ip) }
+                ", in " (evidence.trace.elapsed.as_millis()) " ms"
             }))
         }
     }
