@@ -31,8 +31,23 @@ pub struct RunInfo {
     pub finished_at: Option<Timestamp>,
     /// How its agents were selected, and for `--all` how the end was found, as a sentence.
     pub selection: String,
+    /// What its agents are, in the same words for every run that is about the same ones ([`RunInfo::ALL`], an owner, a list);
+    /// `None` when no other run can be, as with a random sample.
+    pub covers: Option<String>,
+    /// Whether a daemon began it, which goes on with it by itself.
+    pub daemon: bool,
     /// How many agents of each class.
     pub summary: Summary,
+}
+
+impl RunInfo {
+    /// What a run over every agent of the registry covers.
+    pub const ALL: &str = "all";
+
+    /// Whether it is about all agents that a run which covers `agents` is about.
+    pub fn covers(&self, agents: &str) -> bool {
+        self.covers.as_deref().is_some_and(|covered| covered == agents || covered == Self::ALL)
+    }
 }
 
 /// What a run found about one agent.

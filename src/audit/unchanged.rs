@@ -40,6 +40,11 @@ impl Unchanged {
         self.records.is_empty()
     }
 
+    /// Whether the agent is one of them.
+    pub fn knows(&self, agent: TokenId) -> bool {
+        self.records.contains_key(&agent)
+    }
+
     /// Whether the record is as it was.
     pub fn holds(&self, record: &AgentRecord) -> bool {
         let AgentRecord { token_id, agent_uri, metadata_hash, owner_account, status, .. } = record;

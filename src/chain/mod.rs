@@ -6,6 +6,7 @@
 mod account;
 mod block;
 mod cache;
+mod changes;
 mod client;
 mod contract;
 mod diagnose;
@@ -21,6 +22,7 @@ mod target;
 mod transaction;
 
 pub use account::{Account, Credential, EnergyPrice, NextNonce};
+pub use changes::RegistryChanges;
 pub use client::ChainClient;
 pub use contract::{ContractEvent, Instance, Invocation, Invoked};
 pub use diagnose::{diagnose, Diagnosis, Finding, Health, NodeFacts};

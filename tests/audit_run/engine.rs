@@ -245,3 +245,56 @@ async fn c_57_a_remembered_url_takes_at_most_64_bytes() {
     assert_eq!((count, running.progress().done), (20_000, 20_000));
     assert!((20_000 * 56..=20_000 * 64).contains(&bytes), "{bytes}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn c_57_the_parts_of_a_run_share_what_they_know_of_urls() {
+    let chain = Chain::of(|_, id| Ok(Some(record(id, "https://one.example/card", if id == 350 { b"other" } else { b"shared" }))));
+    let hosts = Hosts::of(|_, _| Ok(b"shared".to_vec()));
+    let audit = Audit::begin(chain, hosts.clone(), AuditSettings { confirm: 1, ..settings() }).await.unwrap();
+    let mut reasons = std::collections::BTreeMap::new();
+    for part in 0..3 {
+        let mut running = audit.start((part * 200..(part + 1) * 200).map(TokenId));
+        while let Some(verdict) = running.next().await {
+            *reasons.entry(verdict.unwrap().reason.as_str()).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(reasons, [("match", 599), ("hash_mismatch", 1)].into());
+    assert_eq!(hosts.asked()["https://one.example/card"], 2, "once, and once more to confirm the mismatch");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mismatch_judged_by_what_another_agents_fetch_brought_has_its_near_misses_or_says_that_they_are_unknown() {
+    let anchored =
+        |cards: fn(u64) -> &'static [u8]| Chain::of(move |_, id| Ok(Some(record(id, "https://one.example/card", cards(id)))));
+    let hosts = || Hosts::of(|_, _| Ok(b"{}\n".to_vec()));
+    let note = |verdict: &cardproof::verify::Verdict| verdict.notes.first().map(|note| note.code);
+    let near = Some(cardproof::verify::NoteCode::MatchesWithoutFinalNewline);
+    // Of the same wrong anchor: what the first one's check found is true of all.
+    let all = hosts();
+    let found = verdicts(&anchored(|_| b"{}"), &all, settings(), 0..20).await;
+    assert!(found.values().all(|verdict| note(verdict) == near && !verdict.message.contains("near misses")));
+    assert_eq!(all.asked()["https://one.example/card"], 1);
+    // The body came for an agent that it is the card of.
+    let mixed = anchored(|id| if id < 10 { b"{}\n" } else { b"{}" });
+    let some = hosts();
+    let found = verdicts(&mixed, &some, settings(), 0..20).await;
+    assert!(found[&3].message == Reason::Match.sentence() && found[&3].notes.is_empty());
+    assert_eq!((found[&15].reason, note(&found[&15])), (Reason::HashMismatch, None));
+    assert!(found[&15].message.contains("near misses were not looked for"), "{}", found[&15].message);
+    assert_eq!(some.asked()["https://one.example/card"], 1);
+    // A fetch that confirms the mismatch brings the body that tells.
+    let confirmed = verdicts(&mixed, &hosts(), AuditSettings { confirm: 1, ..settings() }, 0..20).await;
+    assert!((10..20).all(|id| note(&confirmed[&id]) == near && !confirmed[&id].message.contains("near misses")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gap_is_left_out_and_an_agent_that_vanished_is_not() {
+    let chain = Chain::of(|_, id| Ok((id % 3 == 0).then(|| record(id, &url(id, 5), &own_card(id)))));
+    let hosts = Hosts::of(|uri, _| Ok(card_of(uri)));
+    let had_agents = Some(std::sync::Arc::new("0-4,30".parse().unwrap()));
+    let found = verdicts(&chain, &hosts, AuditSettings { skip_missing: true, had_agents, ..settings() }, 0..9).await;
+    let mut ids: Vec<_> = found.iter().map(|(id, verdict)| (*id, verdict.reason)).collect();
+    ids.sort_by_key(|(id, _)| *id);
+    let (there, gone) = (Reason::Match, Reason::AgentNotFound);
+    assert_eq!(ids, [(0, there), (1, gone), (2, gone), (3, there), (4, gone), (6, there)]);
+}

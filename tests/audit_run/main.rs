@@ -1,6 +1,7 @@
 //! Runs of an audit: against scripted seams, and as the command against the local chain.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod changed;
 mod command;
 mod daemon;
 mod engine;
@@ -11,3 +12,5 @@ mod seams;
 mod shared;
 #[path = "../support/mod.rs"]
 mod support;
+mod unattended;
+mod vanished;

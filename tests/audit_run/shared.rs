@@ -1,11 +1,10 @@
-//! Several workers on one run, and runs over what has changed alone.
+//! Several workers on one run.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use cardproof::devnet::Devnet;
 use cardproof::digest::Sha256Digest;
-use cardproof::registry::parameter::{Parameter, SetAgentUri};
 use serde_json::Value;
 
 use crate::support::card_host::{Act, Answer, CardHost};
@@ -77,28 +76,12 @@ async fn the_share_of_a_killed_worker_is_finished_by_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_has_changed_or_is_due_is_fetched() {
+async fn c_57_a_url_is_fetched_once_in_all_parts_of_a_process() {
     let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
-    preload(&net, &host, 10).await;
-    let agent = net.register_agent(0, Some(&host.url("/mine")), Some(Sha256Digest::of(CARD).0)).await.unwrap();
-    let broken = net.register_agent(0, Some(&host.url("/broken")), Some([1; 32])).await.unwrap();
+    let one = host.url("/one");
+    net.preload_agents(1, 700, move |_| (one.clone(), Some(Sha256Digest::of(CARD).0))).await.unwrap();
     let tool = Tool::on(&net);
-    let audit = |more: &'static [&'static str]| {
-        let args = [&["audit", "--all", "--json"][..], more, &LOOPBACK].concat();
-        let tool = &tool;
-        async move {
-            let ran = tool.run(&args).await;
-            let results = ran.json()["results"].as_array().unwrap().clone();
-            let mut ids: Vec<String> = results.iter().map(|result| result["token_id"].as_str().unwrap().to_owned()).collect();
-            ids.sort();
-            (ran.code, ids)
-        }
-    };
-    assert_eq!(audit(&[]).await.1.len(), 12);
-    assert_eq!(audit(&["--changed"]).await, (1, vec![broken.to_string()]), "what did not match is looked at each time");
-    let change =
-        SetAgentUri { token_id: agent, agent_uri: Some(host.url("/elsewhere")), metadata_hash: Some(Sha256Digest::of(CARD)) };
-    net.update(0, net.registry(), "setAgentURI", &change.to_bytes().unwrap()).await.unwrap();
-    assert_eq!(audit(&["--changed"]).await, (1, vec![agent.to_string(), broken.to_string()]));
-    assert_eq!(audit(&["--changed", "--max-age", "0s"]).await.1.len(), 12, "what is due is fetched all the same");
+    let ran = tool.run(&[&["audit", "--all", "--share", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!((ran.code, &ran.json()["runs"][0]["summary"]["match"]), (0, &Value::from(700)), "{}", ran.stderr);
+    assert_eq!(asked(&host), HashMap::from([("/one".to_owned(), 1)]));
 }

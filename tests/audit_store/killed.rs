@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use cardproof::audit::store::{RecordSettings, Store, StoreLocation};
+use cardproof::audit::store::{NewRun, RecordSettings, Store, StoreLocation};
 use cardproof::audit::TransitionKind;
 use cardproof::identity::TokenId;
 use cardproof::registry::Timestamp;
@@ -36,7 +36,7 @@ fn verdict(round: usize, id: u64) -> Verdict {
 async fn audit(store: &Store, round: usize) -> usize {
     let (run, done) = match store.resume_run(&scope()).await.unwrap() {
         Some(unfinished) => (unfinished.run, unfinished.done),
-        None => (store.begin_run(&scope(), None, "every agent").await.unwrap(), HashSet::new()),
+        None => (store.begin_run(&scope(), NewRun::default()).await.unwrap(), HashSet::new()),
     };
     let rest: Vec<_> = (0..AGENTS).filter(|id| !done.contains(&TokenId(*id))).collect();
     for some in rest.chunks(25) {

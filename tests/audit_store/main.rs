@@ -2,11 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod files;
+mod keep;
 mod killed;
 mod notify;
 mod postgres;
 mod record;
 mod retention;
 mod stage;
+#[path = "../support/mod.rs"]
+mod support;
 mod transitions;
 mod workers;

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use cardproof::audit::store::{Recorder, StoreError};
+use cardproof::audit::store::{NewRun, Recorder, StoreError};
 use cardproof::audit::TransitionKind;
 use cardproof::identity::TokenId;
+use cardproof::registry::AgentStatus;
 use cardproof::verify::{Note, NoteCode, Summary};
 
 use super::stage::{agent, digest, kinds, on_both, scope, settings, Agent, Stage};
@@ -19,6 +20,7 @@ on_both! {
     a_recorder_stores_what_it_was_handed_before_it_ends
     runs_are_counted_and_listed
     a_scope_remembers_nothing_of_another
+    agents_that_are_there_are_found_a_page_at_a_time
 }
 
 async fn an_interrupted_run_goes_on_where_it_stopped(stage: Stage) {
@@ -101,10 +103,13 @@ async fn the_largest_numbers_and_any_text_come_back_unharmed(stage: Stage) {
     verdict.block = Some(super::stage::block(u64::MAX / 2));
     verdict.notes = vec![Note::new(NoteCode::MatchesWithLf), Note::new(NoteCode::BomPresent)];
     let selection = format!("the agents of {hostile}");
-    let run = stage.store.begin_run(&scope(), Some(super::stage::block(u64::MAX - 2_000_000_000_000)), &selection).await.unwrap();
+    let block = Some(super::stage::block(u64::MAX - 2_000_000_000_000));
+    let new = NewRun { block, selection: &selection, covers: Some(hostile), daemon: true };
+    let run = stage.store.begin_run(&scope(), new).await.unwrap();
     stage.store.record(&run, vec![verdict.clone()], &settings()).await.unwrap();
     let listed = stage.store.runs(&scope()).await.unwrap().remove(0);
     assert_eq!((listed.selection, listed.block), (selection, run.block));
+    assert_eq!((listed.covers.as_deref(), listed.daemon), (Some(hostile), true));
     let history = stage.store.history(&scope(), TokenId(u64::MAX)).await.unwrap().unwrap();
     assert_eq!(history.memory.token_id, TokenId(u64::MAX));
     assert_eq!(history.memory.agent_uri.as_deref(), Some(hostile));
@@ -176,8 +181,25 @@ async fn a_scope_remembers_nothing_of_another(stage: Stage) {
     let other = cardproof::audit::RunScope { contract: cardproof::identity::ContractAddress::new(9002, 0), ..scope() };
     assert_eq!(stage.store.runs(&other).await.unwrap(), []);
     assert_eq!(stage.store.history(&other, TokenId(0)).await.unwrap(), None);
-    let run = stage.store.begin_run(&other, None, "every agent").await.unwrap();
+    let run = stage.store.begin_run(&other, NewRun::default()).await.unwrap();
     assert_eq!(kinds(&stage.store.record(&run, vec![agent(0).mismatching()], &settings()).await.unwrap()), []);
     assert_eq!(stage.store.runs(&other).await.unwrap()[0].block, None);
     assert_eq!(stage.store.agents(&scope()).await.unwrap()[0].consecutive, 1);
+}
+
+async fn agents_that_are_there_are_found_a_page_at_a_time(stage: Stage) {
+    let there = (0..2500).map(|id| agent(id).matching());
+    let others = [agent(2600).missing(), agent(2601).unread(), Agent { owner: 2, ..agent(u64::MAX) }.mismatching()];
+    stage.run(there.chain(others).collect(), &settings()).await;
+    let there = async |owner, status| stage.store.present_agents(&scope(), owner, status).await.unwrap();
+    assert_eq!(there(None, None).await, "0-2499,18446744073709551615".parse().unwrap());
+    let owner = cardproof::identity::AccountAddress([2; 32]);
+    assert_eq!(there(Some(owner), Some(AgentStatus::Active)).await, "18446744073709551615".parse().unwrap());
+    assert!(there(None, Some(AgentStatus::Revoked)).await.is_empty());
+    let mut seen = Vec::new();
+    stage.store.for_each_agent(&scope(), |agent| seen.push(agent.token_id.0)).await.unwrap();
+    assert_eq!(seen.len(), 2503);
+    seen.sort_unstable();
+    let listed: Vec<u64> = stage.store.agents(&scope()).await.unwrap().iter().map(|agent| agent.token_id.0).collect();
+    assert_eq!(listed, seen, "all of them, in the order of their numbers");
 }

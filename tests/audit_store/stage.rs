@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cardproof::audit::store::{Patience, RecordSettings, Store, StoreLocation};
+use cardproof::audit::store::{NewRun, Patience, RecordSettings, Store, StoreLocation};
 use cardproof::audit::{AuditOutcome, RunInfo, RunScope, TransitionKind};
 use cardproof::chain::{Block, BlockHash};
 use cardproof::digest::Sha256Digest;
@@ -50,7 +50,10 @@ impl Stage {
     }
 
     pub async fn begin(&self) -> RunInfo {
-        self.store.begin_run(&scope(), Some(block(1000)), "every agent").await.unwrap()
+        self.store
+            .begin_run(&scope(), NewRun { block: Some(block(1000)), selection: "every agent", ..NewRun::default() })
+            .await
+            .unwrap()
     }
 }
 

@@ -329,7 +329,8 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
         calls.push(method.clone());
         calls.iter().filter(|call| **call == method).count() - 1
     };
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    // Who asked may be gone before the question was whole.
+    let Ok(body) = request.into_body().collect().await.map(|body| body.to_bytes()) else { std::future::pending().await };
     let message = body.get(5..).unwrap_or_default();
     let handler = state.handlers.lock().unwrap().get(&method).cloned();
     let scripted = handler.and_then(|handler| handler(message, before));

@@ -1,4 +1,5 @@
 use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
 
 use futures_util::FutureExt;
 
@@ -6,9 +7,9 @@ use crate::chain::{AgentReader, AtBlock, Block, ChainError, Reading};
 use crate::digest::Sha256Digest;
 use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
 use crate::identity::TokenId;
-use crate::verify::{judge_body, Reason, Verdict};
+use crate::verify::{judge_body, Note, Reason, Verdict};
 
-use super::urls::Known;
+use super::urls::{Known, UrlTable};
 use super::AuditSettings;
 
 /// What every step of a run needs. Each step ends with a result, also when it panics.
@@ -17,6 +18,8 @@ pub(super) struct Checker<R, F> {
     pub(super) fetcher: F,
     pub(super) settings: AuditSettings,
     pub(super) pinned: Result<Block, ChainError>,
+    /// What is known of URLs, for the next part of the run.
+    pub(super) urls: Mutex<Option<UrlTable>>,
 }
 
 /// A step that panicked.
@@ -46,7 +49,7 @@ impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
             judge(verdict, outcome);
             if let (Reason::HashMismatch, Some(first)) = (verdict.reason, first) {
                 if self.settings.confirm > 0 {
-                    let stable = self.confirm(verdict, &uri, first).await;
+                    let stable = self.confirm(verdict, &uri, first, known.is_some()).await;
                     if let Some(known) = &mut remembered {
                         known.confirm(stable);
                     }
@@ -64,11 +67,17 @@ impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
     }
 
     /// Fetches as often as asked to; a host that does not bring `first` each time makes the verdict unstable.
-    async fn confirm(&self, verdict: &mut Verdict, uri: &str, first: Sha256Digest) -> bool {
+    /// When nothing but the digest was `known`, the body that comes now tells the near misses.
+    async fn confirm(&self, verdict: &mut Verdict, uri: &str, first: Sha256Digest, known: bool) -> bool {
         for _ in 0..self.settings.confirm {
             tokio::time::sleep(self.settings.confirm_pause).await;
             let again = match self.fetcher.fetch(uri, Origin::Untrusted).await {
-                Ok(fetched) if fetched.body.sha256 == first => continue,
+                Ok(fetched) if fetched.body.sha256 == first => {
+                    if known {
+                        judge(verdict, Ok(fetched));
+                    }
+                    continue;
+                }
                 Ok(fetched) => format!("bytes that hash to {}", fetched.body.sha256),
                 Err(failure) => format!("nothing: {}", failure.message),
             };
@@ -126,14 +135,21 @@ pub(super) fn judge(verdict: &mut Verdict, outcome: Result<Fetched, FetchFailure
     verdict.judged(judge_body(outcome, verdict.anchored_sha256));
 }
 
-/// Judges what an earlier fetch of the same URL brought.
-pub(super) fn judge_known(verdict: &mut Verdict, known: Known) {
+/// Judges what an earlier fetch of the same URL brought. `noted` is what was noted on the same mismatch of another agent.
+pub(super) fn judge_known(verdict: &mut Verdict, known: Known, noted: Option<&[Note]>) {
     judge(verdict, known.outcome());
     if let Some(evidence) = &mut verdict.evidence {
         evidence.wire_sha256 = None;
     }
-    if verdict.reason == Reason::HashMismatch && known.is_unstable() {
-        verdict.decide(Reason::Unstable);
+    match (verdict.reason, noted) {
+        (Reason::HashMismatch, _) if known.is_unstable() => verdict.decide(Reason::Unstable),
+        (Reason::HashMismatch, Some(noted)) => verdict.notes = noted.to_vec(),
+        // The body is not kept, and to fetch it again for each of thousands of agents would be an attack on its host.
+        (Reason::HashMismatch, None) => verdict.message.push_str(
+            " Its URL was fetched once, for another agent, so near misses were not looked for; verify this agent by itself to find \
+             them.",
+        ),
+        _ => {}
     }
 }
 

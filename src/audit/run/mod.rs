@@ -13,7 +13,7 @@ mod urls;
 pub use running::{Progress, Running};
 pub use settings::AuditSettings;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::chain::{AgentReader, AtBlock, Block, ChainError};
 use crate::fetch::CardFetcher;
@@ -52,7 +52,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Audit<R, F> {
             Err(error) if Reason::of_chain_error(error.kind).is_none() => return Err(error),
             pinned => pinned,
         };
-        Ok(Self { checker: Arc::new(Checker { reader, fetcher, settings, pinned }) })
+        Ok(Self { checker: Arc::new(Checker { reader, fetcher, settings, pinned, urls: Mutex::default() }) })
     }
 
     /// The block of the run, or why there is none.
@@ -76,7 +76,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Audit<R, F> {
         find_end(&self.checker.reader, self.block()?).await
     }
 
-    /// Begins with the work on `targets`, which must name each agent once.
+    /// Begins with the work on `targets`, which must name each agent once. What the parts of a run that were ended before have
+    /// brought of URLs is not fetched again.
     pub fn start(&self, targets: impl Iterator<Item = TokenId> + Send + 'static) -> Running<R, F> {
         Running::new(Arc::clone(&self.checker), Box::new(targets))
     }

@@ -1,5 +1,5 @@
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use tokio::task::JoinSet;
@@ -47,6 +47,14 @@ pub struct Running<R, F> {
     given_up: Option<ChainError>,
 }
 
+impl<R, F> Drop for Running<R, F> {
+    /// Leaves what is known of URLs to the next part of the run.
+    fn drop(&mut self) {
+        let urls = std::mem::replace(&mut self.urls, UrlTable::new());
+        *self.checker.urls.lock().unwrap_or_else(PoisonError::into_inner) = Some(urls);
+    }
+}
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
@@ -90,11 +98,12 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
     pub(super) fn new(checker: Arc<Checker<R, F>>, targets: Box<dyn Iterator<Item = TokenId> + Send>) -> Self {
         let hosts = Hosts::new(checker.settings.per_host_concurrency);
         let given_up = checker.pinned.as_ref().err().cloned();
+        let urls = checker.urls.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(UrlTable::new);
         Self {
             checker,
             targets,
             tasks: JoinSet::new(),
-            urls: UrlTable::new(),
+            urls,
             hosts,
             same_url: HashMap::new(),
             woken: VecDeque::new(),
@@ -254,6 +263,9 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 if let Some(known) = known {
                     self.urls.insert(url, known);
                 }
+                if let (Reason::HashMismatch, Some(anchor)) = (verdict.reason, verdict.anchored_sha256) {
+                    self.urls.note(url, anchor, &verdict.notes);
+                }
                 let waiting = self.same_url.remove(&url).unwrap_or_default();
                 self.woken.extend(waiting.into_iter().map(|agent| Job { agent, seen: true, place: None }));
                 self.give_back(Some(host));
@@ -292,7 +304,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         };
         if !job.seen {
             let enough = settings.limit.is_some_and(|limit| self.selected >= limit);
-            if enough || !settings.selects(reading.record.as_ref()) {
+            if enough || !settings.selects(job.agent, reading.record.as_ref()) {
                 return Ok(());
             }
             self.selected += 1;
@@ -309,7 +321,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             let mismatch = verdict.anchored_sha256.is_some_and(|hash| known.digest().is_some_and(|digest| digest != hash));
             if !mismatch || settings.confirm == 0 || known.is_confirmed() {
                 self.give_back(job.place);
-                judge_known(&mut verdict, known);
+                let noted = verdict.anchored_sha256.and_then(|anchor| self.urls.noted(url, anchor));
+                judge_known(&mut verdict, known, noted);
                 verdict.elapsed = started.elapsed();
                 self.conclude(verdict);
                 return Ok(());

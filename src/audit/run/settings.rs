@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::audit::Unchanged;
-use crate::identity::AccountAddress;
+use crate::audit::{Targets, Unchanged};
+use crate::identity::{AccountAddress, TokenId};
 use crate::registry::{AgentRecord, AgentStatus};
 use crate::verify::VerifySettings;
 
@@ -17,6 +17,8 @@ pub struct AuditSettings {
     pub status: Option<AgentStatus>,
     /// Leaves out token ids that have no agent: they were not named but come from a range that was probed.
     pub skip_missing: bool,
+    /// Does not leave out these: they had an agent before, so that it has vanished is a result.
+    pub had_agents: Option<Arc<Targets>>,
     /// Leaves out agents that are known and unchanged.
     pub unchanged: Option<Arc<Unchanged>>,
     /// Ends after so many agents; those left out do not count.
@@ -41,6 +43,7 @@ impl AuditSettings {
             owner: None,
             status: None,
             skip_missing: false,
+            had_agents: None,
             unchanged: None,
             limit: None,
             confirm: 0,
@@ -51,11 +54,12 @@ impl AuditSettings {
         }
     }
 
-    /// Whether the run is about this agent; `None` is a token id that has none.
-    pub(super) fn selects(&self, record: Option<&AgentRecord>) -> bool {
+    /// Whether the run is about the agent of this token id; `None` when it has none.
+    pub(super) fn selects(&self, agent: TokenId, record: Option<&AgentRecord>) -> bool {
         // The first 29 bytes are the account, the rest an alias of it (registry facts, section 8).
         let account = |address: &AccountAddress| address.0.first_chunk::<29>().copied();
         match record {
+            None if self.had_agents.as_ref().is_some_and(|known| known.contains(agent)) => true,
             None => !self.skip_missing && self.owner.is_none() && self.status.is_none(),
             Some(record) => {
                 self.owner.is_none_or(|owner| account(&owner) == account(&record.owner_account))

@@ -1,9 +1,10 @@
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::mem;
 
 use crate::digest::Sha256Digest;
 use crate::fetch::{Body, FailureKind, FetchFailure, FetchTrace, Fetched};
-use crate::verify::Reason;
+use crate::verify::{Note, Reason};
 
 /// A URL by its hash. The hash is keyed anew for each run, so nobody can make two URLs that share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,11 +97,16 @@ const SHARDS: usize = 256;
 pub(super) struct UrlTable {
     keys: RandomState,
     shards: Vec<Vec<Entry>>,
+    /// The notes on mismatches whose body was at hand, by URL and anchor. Kept for a bounded number, whatever the run's size.
+    notes: HashMap<(UrlKey, Sha256Digest), Vec<Note>>,
 }
+
+/// How many notes are kept. More are more hosts that went wrong than agents that share one.
+const NOTES: usize = 1024;
 
 impl UrlTable {
     pub(super) fn new() -> Self {
-        Self { keys: RandomState::new(), shards: vec![Vec::new(); SHARDS] }
+        Self { keys: RandomState::new(), shards: vec![Vec::new(); SHARDS], notes: HashMap::new() }
     }
 
     pub(super) fn key(&self, url: &str) -> UrlKey {
@@ -131,7 +137,20 @@ impl UrlTable {
         }
     }
 
-    /// How many bytes it takes beyond itself.
+    /// Remembers what was noted on the mismatch of a body with an anchor: other agents often have both in common.
+    pub(super) fn note(&mut self, key: UrlKey, anchor: Sha256Digest, notes: &[Note]) {
+        if self.notes.len() >= NOTES {
+            self.notes.clear();
+        }
+        self.notes.insert((key, anchor), notes.to_vec());
+    }
+
+    /// What was noted on the same mismatch, if that is remembered.
+    pub(super) fn noted(&self, key: UrlKey, anchor: Sha256Digest) -> Option<&[Note]> {
+        self.notes.get(&(key, anchor)).map(Vec::as_slice)
+    }
+
+    /// How many bytes it takes beyond itself for the URLs.
     pub(super) fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.capacity() * mem::size_of::<Entry>()).sum()
     }

@@ -3,10 +3,10 @@ use super::memory::AgentMemory;
 use super::record::{memory_of, parse_digest, parse_reason, MEMORY};
 use super::runs::find_scope;
 use super::{Store, StoreError};
-use crate::audit::{RunScope, Transition, TransitionKind};
+use crate::audit::{RunScope, Targets, Transition, TransitionKind};
 use crate::digest::Sha256Digest;
-use crate::identity::TokenId;
-use crate::registry::Timestamp;
+use crate::identity::{AccountAddress, TokenId};
+use crate::registry::{AgentStatus, Timestamp};
 use crate::verify::Reason;
 
 /// One result of an earlier run.
@@ -94,13 +94,60 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the database refuses.
     pub async fn agents(&self, scope: &RunScope) -> Result<Vec<AgentMemory>, StoreError> {
-        let mut open = self.database.read("reading the agents").await?;
-        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
-        let sql = format!("SELECT {MEMORY} FROM agents WHERE scope_id = ?");
-        let rows = open.rows(&sql, vec![scope_id.into()]).await?;
-        let mut agents = rows.iter().map(|row| memory_of(&open, row)).collect::<Result<Vec<_>, _>>()?;
+        let mut agents = Vec::new();
+        self.for_each_agent(scope, |agent| agents.push(agent)).await?;
         agents.sort_unstable_by_key(|agent| agent.token_id);
         Ok(agents)
+    }
+
+    /// Shows what is known about every agent of a scope to `visit`, in no order to rely on. However many there are, only some of
+    /// them are in memory at once.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn for_each_agent(&self, scope: &RunScope, mut visit: impl FnMut(AgentMemory)) -> Result<(), StoreError> {
+        let mut open = self.database.read("reading the agents").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(()) };
+        let mut pages = Pages::of(MEMORY, scope_id, "", Vec::new());
+        while let Some(rows) = pages.next(&mut open).await? {
+            for row in &rows {
+                visit(memory_of(&open, row)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The agents of a scope that the registry had when they were judged last; those of one owner or status, if one is given.
+    /// Owners are compared without their alias.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn present_agents(
+        &self,
+        scope: &RunScope,
+        owner: Option<AccountAddress>,
+        status: Option<AgentStatus>,
+    ) -> Result<Targets, StoreError> {
+        let mut open = self.database.read("reading which agents there are").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Targets::default()) };
+        let (condition, values) = match status {
+            Some(status) => (" AND present = 1 AND status = ?", vec![status.as_str().into()]),
+            None => (" AND present = 1", Vec::new()),
+        };
+        let mut present = Targets::default();
+        let mut pages = Pages::of("token_id, owner", scope_id, condition, values);
+        while let Some(rows) = pages.next(&mut open).await? {
+            for row in &rows {
+                let known = match owner {
+                    None => true,
+                    owner => open.explained(row.maybe_text(1))?.and_then(|text| text.parse::<AccountAddress>().ok()) == owner,
+                };
+                if known {
+                    present.push(TokenId(open.explained(row.number(0))?));
+                }
+            }
+        }
+        Ok(present.ascending())
     }
 
     /// The hashes that have been anchored for an agent, but for the one that is anchored now, in the order in which they came up.
@@ -137,6 +184,37 @@ impl Store {
                 transitions_where(&mut open, condition, vec![scope_id.into()]).await
             }
         }
+    }
+}
+
+/// The rows of a scope's agents, so many at a time. The first column is the token id.
+struct Pages {
+    sql: String,
+    scope_id: i64,
+    values: Vec<Value>,
+    from: Option<i64>,
+}
+
+const PAGE: usize = 2000;
+
+impl Pages {
+    fn of(columns: &str, scope_id: i64, condition: &str, values: Vec<Value>) -> Self {
+        // By the database's order, in which the upper half of the ids comes first.
+        let sql = format!(
+            "SELECT {columns} FROM agents WHERE scope_id = ? AND token_id >= ?{condition} ORDER BY token_id LIMIT {PAGE}"
+        );
+        Self { sql, scope_id, values, from: Some(i64::MIN) }
+    }
+
+    async fn next(&mut self, open: &mut Transaction) -> Result<Option<Vec<Row>>, StoreError> {
+        let Some(from) = self.from else { return Ok(None) };
+        let values = [vec![self.scope_id.into(), from.into()], self.values.clone()].concat();
+        let rows = open.rows(&self.sql, values).await?;
+        self.from = match rows.last() {
+            Some(last) if rows.len() == PAGE => open.explained(last.int(0))?.checked_add(1),
+            _ => None,
+        };
+        Ok(Some(rows))
     }
 }
 

@@ -29,7 +29,7 @@ pub use memory::{AgentMemory, Patience};
 pub use record::RecordSettings;
 pub use recorder::Recorder;
 pub use retention::Forgotten;
-pub use runs::Unfinished;
+pub use runs::{NewRun, Unfinished};
 
 use database::Database;
 

@@ -18,15 +18,29 @@ pub struct Unfinished {
     pub done: HashSet<TokenId>,
 }
 
+/// A run that is about to begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NewRun<'a> {
+    /// The block that it is pinned to.
+    pub block: Option<Block>,
+    /// How its agents were selected, as a sentence.
+    pub selection: &'a str,
+    /// See [`RunInfo::covers`].
+    pub covers: Option<&'a str>,
+    /// Whether a daemon begins it.
+    pub daemon: bool,
+}
+
 const COLUMNS: &str = "runs.id, runs.block_hash, runs.block_height, runs.block_time, runs.started_at, runs.finished_at,
-    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided";
+    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon";
 
 impl Store {
     /// Begins a run.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn begin_run(&self, scope: &RunScope, block: Option<Block>, selection: &str) -> Result<RunInfo, StoreError> {
+    pub async fn begin_run(&self, scope: &RunScope, new: NewRun<'_>) -> Result<RunInfo, StoreError> {
+        let NewRun { block, selection, covers, daemon } = new;
         let mut open = self.database.write("beginning a run").await?;
         let scope_id = make_scope(&mut open, scope).await?;
         let finished =
@@ -46,9 +60,12 @@ impl Store {
             foreign(selection).into(),
             i64::from(finished.is_none()).into(),
             known_up_to.into(),
+            covers.map(foreign).into(),
+            i64::from(daemon).into(),
         ];
         let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
-            known_up_to, matches, mismatches, absent, undecided) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
+            known_up_to, covers, daemon, matches, mismatches, absent, undecided)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
         let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
         let id = open.explained(row.int(0))?;
         open.commit().await?;
@@ -59,6 +76,8 @@ impl Store {
             started_at,
             finished_at: None,
             selection: selection.to_owned(),
+            covers: covers.map(str::to_owned),
+            daemon,
             summary: Summary::default(),
         })
     }
@@ -159,6 +178,8 @@ fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, St
         started_at: Timestamp(number(4)?),
         finished_at: open.explained(row.maybe_number(5))?.map(Timestamp),
         selection: unforeign(open.explained(row.text(6))?),
+        covers: open.explained(row.maybe_text(11))?.map(unforeign),
+        daemon: open.explained(row.int(12))? != 0,
         summary: Summary {
             agents: matches.saturating_add(mismatches).saturating_add(absent).saturating_add(undecided),
             matches,

@@ -3,15 +3,16 @@ use super::StoreError;
 
 /// The layouts that there have been, oldest first. A database is brought from its own to the newest, step by step; none is ever
 /// changed once it has been released.
-const LAYOUTS: &[&[&str]] = &[&[
-    "CREATE TABLE scopes (
+const LAYOUTS: &[&[&str]] = &[
+    &[
+        "CREATE TABLE scopes (
         id {serial},
         network TEXT NOT NULL,
         genesis TEXT NOT NULL,
         contract_index BIGINT NOT NULL,
         contract_subindex BIGINT NOT NULL,
         UNIQUE (genesis, contract_index, contract_subindex))",
-    "CREATE TABLE runs (
+        "CREATE TABLE runs (
         id {serial},
         scope_id BIGINT NOT NULL REFERENCES scopes (id),
         block_hash TEXT, block_height BIGINT, block_time BIGINT,
@@ -21,8 +22,8 @@ const LAYOUTS: &[&[&str]] = &[&[
         first_run BIGINT NOT NULL,
         known_up_to BIGINT,
         matches BIGINT NOT NULL, mismatches BIGINT NOT NULL, absent BIGINT NOT NULL, undecided BIGINT NOT NULL)",
-    "CREATE INDEX runs_of_scope ON runs (scope_id, id)",
-    "CREATE TABLE results (
+        "CREATE INDEX runs_of_scope ON runs (scope_id, id)",
+        "CREATE TABLE results (
         run_id BIGINT NOT NULL,
         token_id BIGINT NOT NULL,
         class TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL, notes TEXT NOT NULL,
@@ -31,7 +32,7 @@ const LAYOUTS: &[&[&str]] = &[&[
         http_status BIGINT, bytes BIGINT,
         at BIGINT NOT NULL, elapsed_ms BIGINT NOT NULL,
         PRIMARY KEY (run_id, token_id)){clustered}",
-    "CREATE TABLE agents (
+        "CREATE TABLE agents (
         scope_id BIGINT NOT NULL,
         token_id BIGINT NOT NULL,
         first_seen BIGINT NOT NULL, last_seen BIGINT NOT NULL, last_run BIGINT NOT NULL,
@@ -42,14 +43,14 @@ const LAYOUTS: &[&[&str]] = &[&[
         owner TEXT, status TEXT, agent_uri TEXT, anchored_sha256 TEXT, body_sha256 TEXT,
         settled TEXT, decided TEXT, candidate TEXT, candidate_count BIGINT NOT NULL,
         PRIMARY KEY (scope_id, token_id)){clustered}",
-    "CREATE TABLE digests (
+        "CREATE TABLE digests (
         scope_id BIGINT NOT NULL,
         token_id BIGINT NOT NULL,
         kind TEXT NOT NULL,
         sha256 TEXT NOT NULL,
         first_seen BIGINT NOT NULL, last_seen BIGINT NOT NULL,
         PRIMARY KEY (scope_id, token_id, kind, sha256)){clustered}",
-    "CREATE TABLE transitions (
+        "CREATE TABLE transitions (
         id {serial},
         scope_id BIGINT NOT NULL,
         run_id BIGINT NOT NULL,
@@ -58,9 +59,9 @@ const LAYOUTS: &[&[&str]] = &[&[
         before_value TEXT, after_value TEXT,
         at BIGINT NOT NULL,
         idempotency_key TEXT NOT NULL UNIQUE)",
-    "CREATE INDEX transitions_of_scope ON transitions (scope_id, at)",
-    "CREATE INDEX transitions_of_agent ON transitions (scope_id, token_id)",
-    "CREATE TABLE deliveries (
+        "CREATE INDEX transitions_of_scope ON transitions (scope_id, at)",
+        "CREATE INDEX transitions_of_agent ON transitions (scope_id, token_id)",
+        "CREATE TABLE deliveries (
         sink TEXT NOT NULL,
         idempotency_key TEXT NOT NULL,
         attempts BIGINT NOT NULL,
@@ -68,12 +69,12 @@ const LAYOUTS: &[&[&str]] = &[&[
         acknowledged_at BIGINT,
         last_error TEXT,
         PRIMARY KEY (sink, idempotency_key)){clustered}",
-    "CREATE INDEX deliveries_due ON deliveries (sink, next_attempt) WHERE acknowledged_at IS NULL",
-    "CREATE TABLE disabled_sinks (
+        "CREATE INDEX deliveries_due ON deliveries (sink, next_attempt) WHERE acknowledged_at IS NULL",
+        "CREATE TABLE disabled_sinks (
         sink TEXT NOT NULL PRIMARY KEY,
         disabled_at BIGINT NOT NULL,
         reason TEXT NOT NULL)",
-    "CREATE TABLE chunks (
+        "CREATE TABLE chunks (
         run_id BIGINT NOT NULL,
         number BIGINT NOT NULL,
         token_ids TEXT NOT NULL,
@@ -81,7 +82,9 @@ const LAYOUTS: &[&[&str]] = &[&[
         leased_until BIGINT,
         done_at BIGINT,
         PRIMARY KEY (run_id, number)){clustered}",
-]];
+    ],
+    &["ALTER TABLE runs ADD COLUMN covers TEXT", "ALTER TABLE runs ADD COLUMN daemon BIGINT NOT NULL DEFAULT 0"],
+];
 
 /// Any number that other programs do not lock.
 const MIGRATION_LOCK: i64 = 0x6361_7264_7072_6f6f;

@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -14,14 +15,33 @@ impl Targets {
     /// These agents, each once, in the order given.
     pub fn of(agents: impl IntoIterator<Item = TokenId>) -> Self {
         let mut seen = HashSet::new();
-        let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
-        for TokenId(id) in agents.into_iter().filter(|id| seen.insert(*id)) {
-            match ranges.last_mut() {
-                Some(last) if last.end().checked_add(1) == Some(id) => *last = *last.start()..=id,
-                _ => ranges.push(id..=id),
-            }
+        let mut targets = Self::default();
+        agents.into_iter().filter(|id| seen.insert(*id)).for_each(|id| targets.push(id));
+        targets
+    }
+
+    /// Puts an agent, which must not be among them yet, behind the others.
+    pub(in crate::audit) fn push(&mut self, TokenId(id): TokenId) {
+        match self.ranges.last_mut() {
+            Some(last) if last.end().checked_add(1) == Some(id) => *last = *last.start()..=id,
+            _ => self.ranges.push(id..=id),
         }
-        Self { ranges }
+    }
+
+    /// The same agents in the order of their token ids.
+    pub fn ascending(self) -> Self {
+        Self { ranges: merged(self.ranges) }
+    }
+
+    /// These agents and `others`, each once, in the order of their token ids.
+    pub fn and(&self, others: &Self) -> Self {
+        Self { ranges: merged([self.ranges.as_slice(), &others.ranges].concat()) }
+    }
+
+    /// Whether the agent is among them. They must be in the order of their token ids.
+    pub fn contains(&self, TokenId(id): TokenId) -> bool {
+        let next = self.ranges.partition_point(|range| *range.end() < id);
+        self.ranges.get(next).is_some_and(|range| range.contains(&id))
     }
 
     /// The agents from 0 to the one before `end`.
@@ -61,6 +81,20 @@ pub enum IdListError {
     /// A range ends before it begins.
     #[error("the range {0} ends before it begins")]
     Backwards(String),
+}
+
+impl fmt::Display for Targets {
+    /// A list that can be read again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, range) in self.ranges.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            match (range.start(), range.end()) {
+                (first, last) if first == last => write!(f, "{comma}{first}")?,
+                (first, last) => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for Targets {
@@ -139,6 +173,18 @@ mod tests {
         assert_eq!(targets.count(), 4);
         assert!(Targets::below(0).is_empty() && Targets::of([]).is_empty());
         assert_eq!(Targets::below(3).count(), 3);
+    }
+
+    #[test]
+    fn lists_are_united_asked_and_written() {
+        let list: Targets = "9,1-3,5".parse().unwrap();
+        let both = list.and(&"4,7,9-10".parse().unwrap());
+        assert_eq!(both.to_string(), "1-5,7,9-10");
+        assert_eq!(both, both.to_string().parse().unwrap());
+        let inside: Vec<u64> = (0..12).filter(|id| both.contains(TokenId(*id))).collect();
+        assert_eq!(inside, [1, 2, 3, 4, 5, 7, 9, 10]);
+        assert_eq!(Targets::of([7, 3, 4].map(TokenId)).ascending().to_string(), "3-4,7");
+        assert!(!Targets::default().contains(TokenId(0)));
     }
 
     #[test]

@@ -42,10 +42,12 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DURATION", conflicts_with = "no_store", help_heading = "Memory",
         value_parser = humantime::parse_duration)]
     pub(super) keep: Option<Duration>,
-    /// Leave out agents that matched last and whose record has not changed since; every record is read, few cards are fetched
+    /// Leave out agents that matched last, or had nothing to compare, and whose record has not changed since: by the registry's
+    /// events since the last finished run over the same agents, or by reading every record where that is cheaper or the events do
+    /// not tell all
     #[arg(long, conflicts_with = "no_store", help_heading = "Memory")]
     pub(super) changed: bool,
-    /// With --changed: fetch a card all the same when it was judged longer ago than this
+    /// With --changed: check an agent all the same when it was judged longer ago than this
     #[arg(long, value_name = "DURATION", default_value = "1d", requires = "changed", help_heading = "Memory",
         value_parser = humantime::parse_duration)]
     pub(super) max_age: Duration,
@@ -70,7 +72,7 @@ pub(super) struct RunArgs {
 pub(super) struct WorkOptions {
     /// Also fetch and hash the cards of agents without a hash on chain
     #[arg(long, help_heading = "Verdicts")]
-    fetch_unanchored: bool,
+    pub(super) fetch_unanchored: bool,
     /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Verdicts")]
     confirm: u32,
@@ -95,7 +97,8 @@ pub(super) struct WorkOptions {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Daemon")]
 pub(super) struct DaemonOptions {
-    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; SIGHUP reads the configuration again
+    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; SIGHUP reads the configuration again. A run
+    /// that a daemon left unfinished is gone on with by itself, unless it began longer ago than a day and than this
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) every: Option<Duration>,
     /// Serve /metrics, /healthz and /readyz there, for example 127.0.0.1:9464

@@ -7,6 +7,7 @@ use cardproof::registry::Timestamp;
 use tokio::time::Instant;
 
 use super::args::RunArgs;
+use super::plan::Resume;
 use super::run::{now, Session};
 use super::stop::{Reload, Stop};
 use crate::cli::exit::{CliError, Exit};
@@ -40,13 +41,15 @@ async fn daemon(args: &RunArgs, every: Duration, shell: &Shell, output: &OutputO
         }
         None => None,
     };
-    let mut resume = args.resume;
+    let mut resume = if args.resume { Resume::Asked } else { Resume::Own };
     while !stop.is_told() {
         let begun = Instant::now();
         match session.run(resume, stop.clone(), Some(&state)).await {
-            Ok(_) => resume = false,
+            Ok(_) => {}
             Err(error) => shell.warning(&format!("a run failed, the next one is due as usual: {}", error.message)),
         }
+        // What was left by a failure, the next run goes on with.
+        resume = Resume::Own;
         if stop.is_told() {
             break;
         }
@@ -54,8 +57,9 @@ async fn daemon(args: &RunArgs, every: Duration, shell: &Shell, output: &OutputO
         state.next_run(Timestamp(now().0.saturating_add(millis(next.saturating_duration_since(Instant::now())))));
         loop {
             tokio::select! {
+                // In this order: after a run that took longer than the interval, the next one must not be begun with old settings.
+                biased;
                 () = stop.told() => break,
-                () = tokio::time::sleep_until(next) => break,
                 () = reload.asked() => match Session::open(args, output, shell).await {
                     Ok(reloaded) => {
                         std::mem::replace(&mut session, reloaded).close().await;
@@ -63,6 +67,7 @@ async fn daemon(args: &RunArgs, every: Duration, shell: &Shell, output: &OutputO
                     }
                     Err(error) => shell.warning(&format!("the configuration stays as it was: {}", error.message)),
                 },
+                () = tokio::time::sleep_until(next) => break,
             }
         }
     }

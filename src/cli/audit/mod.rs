@@ -6,6 +6,7 @@ mod database;
 mod history;
 mod notify;
 mod output;
+mod plan;
 mod pump;
 mod run;
 mod select;

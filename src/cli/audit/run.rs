@@ -1,26 +1,22 @@
 //! `cardproof audit`: one run.
 
-use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::{Store, Unfinished};
-use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
-use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::audit::store::Store;
+use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope};
+use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
-use cardproof::identity::TokenId;
 use cardproof::registry::Timestamp;
 use cardproof::report::{HistoryPoint, RunEnd, RunHeader, RunPoint};
-use cardproof::verify::{Class, Summary};
 
 use super::args::RunArgs;
 use super::output::Output;
+use super::plan::{Plan, Resume};
 use super::pump::{Memory, Pump};
-use super::select::{self, Selection};
 use super::stop::Stop;
-use super::{database, history, notify, worker};
+use super::{database, history, notify, select, worker};
 use crate::cli::config::{parse_keep, Config};
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
@@ -32,7 +28,8 @@ pub(super) fn run(args: &RunArgs, shell: &Shell, output: &OutputOptions) -> Resu
     crate::cli::block_on(async {
         let stop = Stop::on_signals()?;
         let session = Session::open(args, output, shell).await?;
-        let ended = session.run(args.resume, stop, None).await;
+        let resume = if args.resume { Resume::Asked } else { Resume::No };
+        let ended = session.run(resume, stop, None).await;
         session.close().await;
         ended
     })
@@ -40,21 +37,14 @@ pub(super) fn run(args: &RunArgs, shell: &Shell, output: &OutputOptions) -> Resu
 
 /// What runs share: configuration, memory, whom to tell.
 pub(super) struct Session<'a> {
-    args: &'a RunArgs,
+    pub(super) args: &'a RunArgs,
     json: bool,
-    shell: &'a Shell,
-    config: Config,
-    network: NetworkSettings,
-    scope: RunScope,
-    store: Option<Store>,
+    pub(super) shell: &'a Shell,
+    pub(super) config: Config,
+    pub(super) network: NetworkSettings,
+    pub(super) scope: RunScope,
+    pub(super) store: Option<Store>,
     notifier: Option<Notifier>,
-}
-
-/// A run that can begin.
-struct Plan {
-    selection: Selection,
-    run: RunInfo,
-    done: HashSet<TokenId>,
 }
 
 impl<'a> Session<'a> {
@@ -86,8 +76,15 @@ impl<'a> Session<'a> {
     }
 
     /// One run from beginning to end, alerts and retention included.
-    pub(super) async fn run(&self, resume: bool, stop: Stop, metrics: Option<&MetricsState>) -> Result<Exit, CliError> {
-        let prepared = self.prepare(resume).await;
+    pub(super) async fn run(&self, resume: Resume, mut stop: Stop, metrics: Option<&MetricsState>) -> Result<Exit, CliError> {
+        let prepared = tokio::select! {
+            biased;
+            () = stop.told() => {
+                self.shell.warning("interrupted before the first agent was judged");
+                return Ok(Exit::Interrupted);
+            }
+            prepared = self.prepare(resume) => prepared,
+        };
         if let (Err(_), Some(state)) = (&prepared, metrics) {
             state.run_failed();
         }
@@ -105,60 +102,6 @@ impl<'a> Session<'a> {
             store.forget(keep).await.map_err(database::failed)?;
         }
         ended
-    }
-
-    /// Pins the block and finds out which agents are meant.
-    async fn prepare(&self, resume: bool) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
-        let interrupted = self.unfinished(resume).await?;
-        let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
-        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
-        self.args.select.apply(&mut settings);
-        if let (Some(store), true) = (&self.store, self.args.changed) {
-            settings.unchanged = Some(Arc::new(unchanged(store, &self.scope, self.args.max_age).await?));
-        }
-        let audit = match interrupted.as_ref().and_then(|interrupted| interrupted.run.block) {
-            Some(block) => Audit::resume(reader, fetcher, settings, block).await,
-            None => Audit::begin(reader, fetcher, settings).await,
-        };
-        let audit = audit.map_err(connect::refused)?;
-        let selection = self.args.select.resolve(&audit, &self.network, self.shell).await?;
-        let (run, done) = match (interrupted, &self.store) {
-            (Some(interrupted), _) if interrupted.run.selection != selection.sentence => {
-                let (id, was) = (interrupted.run.id, interrupted.run.selection);
-                let message = format!("the unfinished run {id} is about other agents: {was}");
-                return Err(CliError::refused("another_selection", message)
-                    .hint("repeat its selection with --resume, or begin a new run without --resume"));
-            }
-            (Some(interrupted), _) => (interrupted.run, interrupted.done),
-            (None, Some(store)) => {
-                let begun = store.begin_run(&self.scope, audit.block().ok(), &selection.sentence).await;
-                (begun.map_err(database::failed)?, HashSet::new())
-            }
-            (None, None) => {
-                let (block, selection) = (audit.block().ok(), selection.sentence.clone());
-                let (scope, summary) = (self.scope.clone(), Summary::default());
-                (RunInfo { id: 0, scope, block, started_at: now(), finished_at: None, selection, summary }, HashSet::new())
-            }
-        };
-        Ok((audit, Plan { selection, run, done }))
-    }
-
-    /// The run to go on with, if that is wanted.
-    async fn unfinished(&self, resume: bool) -> Result<Option<Unfinished>, CliError> {
-        let unfinished = match &self.store {
-            Some(store) => store.resume_run(&self.scope).await.map_err(database::failed)?,
-            None => None,
-        };
-        match unfinished {
-            None if resume => Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
-            Some(left) if !resume => {
-                let (id, done) = (left.run.id, left.done.len());
-                self.shell
-                    .note(&format!("run {id} was interrupted after {done} agents and stays so; --resume would go on with it"));
-                Ok(None)
-            }
-            unfinished => Ok(unfinished),
-        }
     }
 
     /// Divides the run among all who join it, and is one of them.
@@ -245,26 +188,18 @@ impl<'a> Session<'a> {
             return Err(connect::refused(error));
         }
         if interrupted {
-            let (left, resume) = (at_most.saturating_sub(count), if store.is_some() { "; go on with --resume" } else { "" });
+            let left = at_most.saturating_sub(count);
+            let resume = match (store, args.daemon.every) {
+                (None, _) => "",
+                (Some(_), None) => "; go on with --resume",
+                (Some(_), Some(_)) => "; the daemon goes on with them when it is started again",
+            };
             let most = if args.select.is_exact() { "" } else { "at most " };
             self.shell.warning(&format!("interrupted: {count} agents have a result, {most}{left} do not{resume}"));
             return Ok(Exit::Interrupted);
         }
         Ok(tally.exit())
     }
-}
-
-/// The agents that matched last and are not due by their age.
-async fn unchanged(store: &Store, scope: &RunScope, max_age: Duration) -> Result<Unchanged, CliError> {
-    let due = now().0.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
-    let mut unchanged = Unchanged::default();
-    for agent in store.agents(scope).await.map_err(database::failed)? {
-        if let (Class::Match, Some(owner), Some(status), true) = (agent.class, agent.owner, agent.status, agent.last_seen.0 > due)
-        {
-            unchanged.insert(agent.token_id, agent.agent_uri.as_deref(), agent.anchored_sha256, owner, status);
-        }
-    }
-    Ok(unchanged)
 }
 
 async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, CliError> {

@@ -3,14 +3,18 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use cardproof::audit::{Audit, AuditSettings, Targets};
+use cardproof::audit::store::Store;
+use cardproof::audit::{Audit, AuditSettings, ChangedSince, RunInfo, RunScope, Targets, Unchanged};
 use cardproof::chain::AgentReader;
+use cardproof::digest::Sha256Digest;
 use cardproof::fetch::CardFetcher;
 use cardproof::identity::{AccountAddress, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
 use clap::{Args, ValueEnum};
 
+use super::database;
 use crate::cli::exit::CliError;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
@@ -58,12 +62,24 @@ enum Status {
     Any,
 }
 
+/// Which agents are meant, before the chain was asked which there are.
+pub(super) struct Wanted {
+    /// The named ones; `None` for all that there are.
+    listed: Option<Targets>,
+    /// As a sentence, the beginning of which the chain may have to say.
+    sentence: String,
+    /// See [`RunInfo::covers`].
+    pub(super) covers: Option<String>,
+}
+
 /// What was selected.
 pub(super) struct Selection {
     targets: Targets,
     sample: Option<u64>,
     /// As a sentence.
     pub(super) sentence: String,
+    /// See [`RunInfo::covers`].
+    pub(super) covers: Option<String>,
 }
 
 impl Selection {
@@ -86,37 +102,55 @@ impl Selection {
     }
 }
 
+impl Wanted {
+    /// How many agents it is about, of `known` that there are.
+    pub(super) fn count(&self, known: &Targets) -> u64 {
+        self.listed.as_ref().unwrap_or(known).count()
+    }
+}
+
 impl SelectOptions {
     /// Whether every target has a result: nothing is left out by what its record says.
     pub(super) fn is_exact(&self) -> bool {
         self.of.owner.is_none() && matches!(self.status, None | Some(Status::Any))
     }
 
-    /// Sets what a run leaves out.
-    pub(super) fn apply(&self, settings: &mut AuditSettings) {
-        settings.owner = self.of.owner;
-        settings.status = match self.status {
+    /// Whether it is about whatever agents there are, and not about named ones.
+    fn is_open(&self) -> bool {
+        self.of.all || self.of.owner.is_some()
+    }
+
+    fn status(&self) -> Option<AgentStatus> {
+        match self.status {
             Some(Status::Active) => Some(AgentStatus::Active),
             Some(Status::Revoked) => Some(AgentStatus::Revoked),
             Some(Status::Any) | None => None,
-        };
-        settings.skip_missing = self.of.all || self.of.owner.is_some();
+        }
+    }
+
+    /// Those agents that have been seen before and that this selection is about.
+    pub(super) async fn known(&self, store: &Store, scope: &RunScope) -> Result<Targets, CliError> {
+        if !self.is_open() || self.sample.is_some() {
+            return Ok(Targets::default());
+        }
+        store.present_agents(scope, self.of.owner, self.status()).await.map_err(database::failed)
+    }
+
+    /// Sets what a run leaves out.
+    pub(super) fn apply(&self, settings: &mut AuditSettings, known: &Targets) {
+        settings.owner = self.of.owner;
+        settings.status = self.status();
+        leave_out_gaps(settings, self.is_open(), known);
         settings.limit = self.sample;
     }
 
-    /// Finds out which agents are meant.
-    pub(super) async fn resolve<R: AgentReader + 'static, F: CardFetcher + 'static>(
-        &self,
-        audit: &Audit<R, F>,
-        network: &NetworkSettings,
-        shell: &Shell,
-    ) -> Result<Selection, CliError> {
-        let (targets, mut sentence) = if self.of.all || self.of.owner.is_some() {
-            let end = audit.find_end().await.map_err(connect::refused)?;
-            (Targets::below(end.end), end.to_string())
+    /// Reads what was named.
+    pub(super) fn wanted(&self, network: &NetworkSettings, shell: &Shell) -> Result<Wanted, CliError> {
+        let (listed, sentence) = if self.is_open() {
+            (None, String::new())
         } else if let Some(list) = &self.of.ids {
             let targets: Targets = list.parse().map_err(|error| CliError::usage(format!("--ids: {error}")))?;
-            (targets, format!("the token ids {list}"))
+            (Some(targets), format!("the token ids {list}"))
         } else if let Some(path) = &self.of.from {
             let (source, named) = if path.as_os_str() == "-" {
                 ("standard input".to_owned(), targets::of_lines(std::io::stdin().lock(), "standard input", network)?)
@@ -126,12 +160,71 @@ impl SelectOptions {
                 let named = targets::of_lines(BufReader::new(file), &source, network)?;
                 (source, named)
             };
-            (of_one_registry(named, network)?, format!("the agents named in {source}"))
+            (Some(of_one_registry(named, network)?), format!("the agents named in {source}"))
         } else {
             let path = self.of.listed.clone().unwrap_or_default();
             let named = targets::of_list(&path, network, shell)?;
-            (of_one_registry(named, network)?, format!("the agents of the list {}", path.display()))
+            (Some(of_one_registry(named, network)?), format!("the agents of the list {}", path.display()))
         };
+        let covers = match (&listed, self.of.owner) {
+            _ if self.sample.is_some() => None,
+            (Some(listed), _) => Some(format!("ids {}", Sha256Digest::of(listed.clone().ascending().to_string().as_bytes()))),
+            (None, Some(owner)) => Some(format!("owner {owner}")),
+            (None, None) => Some(RunInfo::ALL.to_owned()),
+        };
+        let covers = covers.map(|covers| match self.status() {
+            Some(status) => format!("{covers}, {}", status.as_str()),
+            None => covers,
+        });
+        Ok(Wanted { listed, sentence, covers })
+    }
+
+    /// Finds out which agents there are. `known` were there before: they are looked at wherever the registry ends now.
+    pub(super) async fn resolve<R: AgentReader + 'static, F: CardFetcher + 'static>(
+        &self,
+        wanted: Wanted,
+        known: &Targets,
+        audit: &Audit<R, F>,
+    ) -> Result<Selection, CliError> {
+        let Wanted { listed, sentence, covers } = wanted;
+        let (targets, sentence) = match listed {
+            Some(targets) => (targets, sentence),
+            None => {
+                let end = audit.find_end().await.map_err(connect::refused)?;
+                (Targets::below(end.end).and(known), end.to_string())
+            }
+        };
+        let sentence = self.narrowed(sentence);
+        if targets.is_empty() {
+            return Err(empty(&sentence));
+        }
+        Ok(Selection { targets, sample: self.sample, sentence, covers })
+    }
+
+    /// Chooses the agents that are due by the registry's events or otherwise. Those that are `known`, and those that the events
+    /// name, are all that there are.
+    pub(super) fn resolve_by_events(
+        &self,
+        wanted: Wanted,
+        known: &Targets,
+        changed: &ChangedSince,
+        unchanged: &Unchanged,
+    ) -> Selection {
+        let (all, sentence) = match wanted.listed {
+            Some(listed) => (listed, wanted.sentence),
+            None => (known.and(&Targets::of(changed.agents.iter().copied())), "all agents".to_owned()),
+        };
+        let sentence = format!(
+            "{}; of these, those that events between the blocks {} and {} are about, and those that are due",
+            self.narrowed(sentence),
+            changed.after.height,
+            changed.upto.height
+        );
+        let targets = Targets::of(all.iter().filter(|agent| changed.is_due(*agent, unchanged)));
+        Selection { targets, sample: self.sample, sentence, covers: wanted.covers }
+    }
+
+    fn narrowed(&self, mut sentence: String) -> String {
         if let Some(owner) = self.of.owner {
             sentence = format!("the agents of account {owner} among {sentence}");
         }
@@ -140,14 +233,25 @@ impl SelectOptions {
             Some(Status::Revoked) => sentence.push_str("; revoked ones only"),
             Some(Status::Any) | None => {}
         }
-        if let Some(sample) = self.sample {
-            sentence = format!("a random sample of {sample} of {sentence}");
+        match self.sample {
+            Some(sample) => format!("a random sample of {sample} of {sentence}"),
+            None => sentence,
         }
-        if targets.is_empty() {
-            return Err(empty(&sentence));
-        }
-        Ok(Selection { targets, sample: self.sample, sentence })
     }
+}
+
+/// Gaps in a range of token ids are no results, unless there was an agent before.
+fn leave_out_gaps(settings: &mut AuditSettings, open: bool, known: &Targets) {
+    settings.skip_missing = open;
+    settings.had_agents = (open && !known.is_empty()).then(|| Arc::new(known.clone()));
+}
+
+/// Sets what every worker on a shared run leaves out.
+pub(super) async fn apply_shared(settings: &mut AuditSettings, store: &Store, run: &RunInfo) -> Result<(), CliError> {
+    let open = run.covers.as_deref() == Some(RunInfo::ALL);
+    let known = store.present_agents(&run.scope, None, None).await.map_err(database::failed)?;
+    leave_out_gaps(settings, open, &known);
+    Ok(())
 }
 
 /// Nothing was selected: success would say that all is well (C-61).

@@ -10,7 +10,7 @@ use cardproof::fetch::Fetcher;
 use super::args::WorkOptions;
 use super::pump::{Memory, Pump};
 use super::stop::Stop;
-use super::{database, history, notify};
+use super::{database, history, notify, select};
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
@@ -53,7 +53,8 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
             }
         };
         let notifier = work_options.notify.notifier(&config, &work_options.fetch, &work_options.tls, &store, shell)?;
-        let (reader, fetcher, settings) = work_options.parts(AtBlock::LastFinalized, &config, &network)?;
+        let (reader, fetcher, mut settings) = work_options.parts(AtBlock::LastFinalized, &config, &network)?;
+        select::apply_shared(&mut settings, &store, &run).await?;
         let audit = match run.block {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,
             None => Audit::begin(reader, fetcher, settings).await,

@@ -1,0 +1,209 @@
+//! Before a run: which agents it is about, and whether it is a new one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cardproof::audit::store::{AgentMemory, NewRun, Store, Unfinished};
+use cardproof::audit::{Audit, ChangedSince, RunInfo, RunScope, Targets, Unchanged};
+use cardproof::chain::{AtBlock, Block, ChainClient, ChainError, ChainErrorKind};
+use cardproof::fetch::Fetcher;
+use cardproof::identity::TokenId;
+use cardproof::verify::{Class, Summary};
+
+use super::database;
+use super::run::{now, Session};
+use super::select::{Selection, Wanted};
+use crate::cli::connect;
+use crate::cli::exit::CliError;
+
+/// Whether to go on with an unfinished run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resume {
+    /// Begin a new one.
+    No,
+    /// Go on with the newest; it is an error when there is none.
+    Asked,
+    /// Go on with the newest if a daemon began it and left it, or else begin a new one.
+    Own,
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// A run that can begin.
+pub(super) struct Plan {
+    pub(super) selection: Selection,
+    pub(super) run: RunInfo,
+    pub(super) done: HashSet<TokenId>,
+}
+
+impl Session<'_> {
+    /// Pins the block and finds out which agents are meant.
+    pub(super) async fn prepare(&self, resume: Resume) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
+        let wanted = self.args.select.wanted(&self.network, self.shell)?;
+        let known = match &self.store {
+            Some(store) => self.args.select.known(store, &self.scope).await?,
+            None => Targets::default(),
+        };
+        let memory = match &self.store {
+            Some(store) if self.args.changed => {
+                let (max_age, unanchored) = (self.args.max_age, self.args.work.fetch_unanchored);
+                Some(Remembered::of(store, &self.scope, max_age, unanchored).await?)
+            }
+            _ => None,
+        };
+        let mut interrupted = self.unfinished(resume, &wanted).await?;
+        let pinned = interrupted.as_ref().and_then(|interrupted| interrupted.run.block);
+        let audit = match self.begin(pinned, &known, memory.as_ref()).await? {
+            Err(error) if resume == Resume::Own && error.kind == ChainErrorKind::BlockNotFound => {
+                self.shell.note(&format!("the unfinished run cannot be gone on with, and a new one is begun: {error}"));
+                interrupted = None;
+                self.begin(None, &known, memory.as_ref()).await?
+            }
+            begun => begun,
+        };
+        let audit = audit.map_err(connect::refused)?;
+        let changed = match (&self.store, &memory) {
+            (Some(store), Some(memory)) => self.changed(store, &audit, &wanted, memory).await?,
+            _ => None,
+        };
+        let selection = match (changed, &memory) {
+            (Some(changed), Some(memory)) => {
+                self.args.select.resolve_by_events(wanted, &memory.agents, &changed, &memory.unchanged)
+            }
+            _ => self.args.select.resolve(wanted, &known, &audit).await?,
+        };
+        let (run, done) = match (interrupted, &self.store) {
+            (Some(interrupted), _) => (interrupted.run, interrupted.done),
+            (None, Some(store)) => {
+                let (selection, covers) = (selection.sentence.as_str(), selection.covers.as_deref());
+                let new = NewRun { block: audit.block().ok(), selection, covers, daemon: self.args.daemon.every.is_some() };
+                (store.begin_run(&self.scope, new).await.map_err(database::failed)?, HashSet::new())
+            }
+            (None, None) => {
+                let (block, scope) = (audit.block().ok(), self.scope.clone());
+                let run = RunInfo {
+                    id: 0,
+                    scope,
+                    block,
+                    started_at: now(),
+                    finished_at: None,
+                    selection: selection.sentence.clone(),
+                    covers: None,
+                    daemon: false,
+                    summary: Summary::default(),
+                };
+                (run, HashSet::new())
+            }
+        };
+        Ok((audit, Plan { selection, run, done }))
+    }
+
+    /// Pins the block of a run: a new one, or the one that an interrupted run was pinned to.
+    async fn begin(
+        &self,
+        pinned: Option<Block>,
+        known: &Targets,
+        memory: Option<&Remembered>,
+    ) -> Result<Result<Audit<ChainClient, Fetcher>, ChainError>, CliError> {
+        let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
+        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
+        self.args.select.apply(&mut settings, known);
+        settings.unchanged = memory.map(|memory| Arc::clone(&memory.unchanged));
+        Ok(match pinned {
+            Some(block) => Audit::resume(reader, fetcher, settings, block).await,
+            None => Audit::begin(reader, fetcher, settings).await,
+        })
+    }
+
+    /// Which agents have changed by the registry's events; `None` when every record is read instead. Says which of both, and why.
+    async fn changed(
+        &self,
+        store: &Store,
+        audit: &Audit<ChainClient, Fetcher>,
+        wanted: &Wanted,
+        memory: &Remembered,
+    ) -> Result<Option<ChangedSince>, CliError> {
+        let Ok(block) = audit.block() else { return Ok(None) };
+        let runs = store.runs(&self.scope).await.map_err(database::failed)?;
+        let agents = wanted.count(&memory.agents);
+        let found = ChangedSince::find(audit.reader(), &runs, wanted.covers.as_deref(), agents, block).await;
+        match &found {
+            Ok(ChangedSince { run, after, upto, agents }) => self.shell.note(&format!(
+                "what has changed since run {run} is known from the registry's events between the blocks {} and {}: they are about \
+                 {} agents",
+                after.height,
+                upto.height,
+                agents.len()
+            )),
+            Err(why) => self.shell.note(&format!("every record is read to find out what has changed: {why}")),
+        }
+        Ok(found.ok())
+    }
+
+    /// The run to go on with, if that is wanted.
+    async fn unfinished(&self, resume: Resume, wanted: &Wanted) -> Result<Option<Unfinished>, CliError> {
+        let unfinished = match &self.store {
+            Some(store) => store.resume_run(&self.scope).await.map_err(database::failed)?,
+            None => None,
+        };
+        let Some(left) = unfinished else {
+            return match resume {
+                Resume::Asked => Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
+                Resume::No | Resume::Own => Ok(None),
+            };
+        };
+        let (id, done, same) = (left.run.id, left.done.len(), wanted.covers.is_some() && left.run.covers == wanted.covers);
+        match resume {
+            Resume::Asked if same => Ok(Some(left)),
+            Resume::Asked => {
+                let message = format!("the unfinished run {id} is about other agents: {}", left.run.selection);
+                Err(CliError::refused("another_selection", message)
+                    .hint("repeat its selection with --resume, or begin a new run without --resume"))
+            }
+            Resume::Own if same && left.run.daemon && !self.is_too_old(&left.run) => Ok(Some(left)),
+            Resume::Own | Resume::No => {
+                let hint = if resume == Resume::No && same { "; --resume would go on with it" } else { "" };
+                self.shell.note(&format!("run {id} was interrupted after {done} agents and stays so{hint}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether a daemon leaves its run unfinished: what its block says is old, and another run is due anyway.
+    fn is_too_old(&self, run: &RunInfo) -> bool {
+        let oldest = self.args.daemon.every.unwrap_or_default().max(DAY);
+        now().0.saturating_sub(run.started_at.0) > u64::try_from(oldest.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// What the memory says about agents, for a run over what has changed.
+struct Remembered {
+    /// Those that there are as far as is known.
+    agents: Targets,
+    /// Those that matched last, or had nothing to compare, and are not due by their age.
+    unchanged: Arc<Unchanged>,
+}
+
+impl Remembered {
+    /// With `unanchored`, cards without an anchor are to be fetched: those that have not been are due.
+    async fn of(store: &Store, scope: &RunScope, max_age: Duration, unanchored: bool) -> Result<Self, CliError> {
+        let due = now().0.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
+        let (mut agents, mut unchanged) = (Vec::new(), Unchanged::default());
+        let visit = |agent: AgentMemory| {
+            if agent.present != Some(false) {
+                agents.push(agent.token_id);
+            }
+            let settled = match agent.class {
+                Class::Match => true,
+                Class::Absent => agent.present == Some(true) && (!unanchored || agent.body_sha256.is_some()),
+                Class::Mismatch | Class::Undecided => false,
+            };
+            if let (Some(owner), Some(status), true) = (agent.owner, agent.status, settled && agent.last_seen.0 > due) {
+                unchanged.insert(agent.token_id, agent.agent_uri.as_deref(), agent.anchored_sha256, owner, status);
+            }
+        };
+        store.for_each_agent(scope, visit).await.map_err(database::failed)?;
+        Ok(Self { agents: Targets::of(agents).ascending(), unchanged: Arc::new(unchanged) })
+    }
+}
