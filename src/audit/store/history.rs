@@ -77,11 +77,11 @@ impl Store {
         let Some(row) = open.row(&sql, of_agent()).await? else { return Ok(None) };
         let memory = memory_of(&open, &row)?;
         // Through the runs, which are few: the results are in the order of their runs.
-        let sql = "SELECT results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
-            results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes
-            FROM runs JOIN results ON results.run_id = runs.id
-            WHERE runs.scope_id = ? AND results.token_id = ? ORDER BY runs.id DESC";
-        let rows = open.rows(sql, of_agent()).await?;
+        let sql = format!(
+            "SELECT {RESULT} FROM runs JOIN results ON results.run_id = runs.id
+            WHERE runs.scope_id = ? AND results.token_id = ? ORDER BY runs.id DESC"
+        );
+        let rows = open.rows(&sql, of_agent()).await?;
         let results = rows.iter().map(|row| result_of(&open, row)).collect::<Result<_, _>>()?;
         let transitions = transitions_where(&mut open, "scope_id = ? AND token_id = ? ORDER BY id DESC", of_agent()).await?;
         let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
@@ -218,7 +218,12 @@ impl Pages {
     }
 }
 
-fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {
+/// The columns of a result, in the order in which they are read.
+pub(super) const RESULT: &str = "results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
+    results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes";
+
+/// Reads the columns of [`RESULT`].
+pub(super) fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {
     let text = |column| open.explained(row.maybe_text(column));
     let status = open.explained(row.maybe_int(9))?.map(|status| u16::try_from(status).map_err(|_| open.no("status of HTTP")));
     let notes = open.explained(row.text(6))?;

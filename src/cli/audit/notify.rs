@@ -10,6 +10,7 @@ use cardproof::fetch::FetchSetupError;
 use clap::Args;
 
 use super::database;
+use super::stop::Stop;
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
@@ -98,9 +99,17 @@ fn refused(error: &dyn std::error::Error) -> CliError {
     CliError::refused("configuration", error.to_string())
 }
 
-/// Delivers what is due, and says what cannot be delivered.
-pub(super) async fn deliver(notifier: &Notifier, patience: Duration, shell: &Shell) -> Result<(), CliError> {
-    let delivered = notifier.drain(patience).await.map_err(database::failed)?;
+/// Delivers what is due, and says what cannot be delivered. What is not delivered when the program is told to stop, the next run
+/// delivers.
+pub(super) async fn deliver(notifier: &Notifier, patience: Duration, stop: &mut Stop, shell: &Shell) -> Result<(), CliError> {
+    let delivered = tokio::select! {
+        biased;
+        delivered = notifier.drain(patience) => delivered.map_err(database::failed)?,
+        () = stop.told() => {
+            shell.warning("interrupted: changes that could not be told yet will be told by the next run");
+            return Ok(());
+        }
+    };
     for trouble in &delivered.troubles {
         shell.warning(&format!("a change could not be told and will be told again: {trouble}"));
     }

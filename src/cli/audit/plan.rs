@@ -188,7 +188,9 @@ struct Remembered {
 impl Remembered {
     /// With `unanchored`, cards without an anchor are to be fetched: those that have not been are due.
     async fn of(store: &Store, scope: &RunScope, max_age: Duration, unanchored: bool) -> Result<Self, CliError> {
-        let due = now().0.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
+        // What was seen at a time that is still to come was seen by a clock that was wrong.
+        let now = now().0;
+        let due = now.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX)).saturating_add(1);
         let (mut agents, mut unchanged) = (Vec::new(), Unchanged::default());
         let visit = |agent: AgentMemory| {
             if agent.present != Some(false) {
@@ -199,7 +201,9 @@ impl Remembered {
                 Class::Absent => agent.present == Some(true) && (!unanchored || agent.body_sha256.is_some()),
                 Class::Mismatch | Class::Undecided => false,
             };
-            if let (Some(owner), Some(status), true) = (agent.owner, agent.status, settled && agent.last_seen.0 > due) {
+            if let (Some(owner), Some(status), true) =
+                (agent.owner, agent.status, settled && (due..=now).contains(&agent.last_seen.0))
+            {
                 unchanged.insert(agent.token_id, agent.agent_uri.as_deref(), agent.anchored_sha256, owner, status);
             }
         };
