@@ -38,3 +38,8 @@ pub mod verify;
 
 #[cfg(any(feature = "card", feature = "verify"))]
 pub use severity::Severity;
+
+/// The examples of the README are compiled with those of the documentation.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

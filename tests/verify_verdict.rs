@@ -4,10 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use cardproof::chain::{AgentReader, AtBlock, Block, BlockHash, ChainError, ChainErrorKind, DecodedWith, ModuleRef, Reading};
+use cardproof::chain::{
+    AgentReader, AtBlock, Block, BlockHash, ChainError, ChainErrorKind, ChainSettings, DecodedWith, ModuleRef, Reading,
+};
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{Body, CardFetcher, FailureKind, FetchFailure, FetchTrace, Fetched, Origin};
-use cardproof::identity::{AccountAddress, ContractAddress, TokenId, TESTNET};
+use cardproof::identity::{AccountAddress, TokenId, TESTNET};
 use cardproof::registry::{AgentRecord, AgentStatus, Timestamp};
 use cardproof::verify::{Class, NoteCode, Reason, Verdict, Verifier, VerifySettings};
 
@@ -106,13 +108,7 @@ fn failed(kind: FailureKind) -> Result<Fetched, FetchFailure> {
 }
 
 fn settings(at: AtBlock) -> VerifySettings {
-    VerifySettings {
-        network: "testnet".into(),
-        chain: TESTNET.network().caip2(),
-        contract: ContractAddress::new(12802, 0),
-        at,
-        fetch_unanchored: false,
-    }
+    VerifySettings { at, ..VerifySettings::new(&ChainSettings::new(TESTNET.network())) }
 }
 
 async fn verdict(chain: Chain, host: Host) -> Verdict {

@@ -1,7 +1,7 @@
 //! The end of `anchor` and `register`: the transaction's status, and the verdict on the card afterwards.
 
 use cardproof::anchor::{State, Status};
-use cardproof::chain::{AtBlock, ChainClient};
+use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
 use cardproof::identity::TokenId;
 use cardproof::report::ReportDocument;
@@ -14,15 +14,7 @@ use super::tx::status;
 
 /// Judges the card of an agent as everybody else would.
 pub(crate) async fn verdict(chain: &ChainClient, fetcher: &Fetcher, agent: TokenId) -> Result<Verdict, CliError> {
-    let network = &chain.settings().network;
-    let settings = VerifySettings {
-        network: network.name.clone().into_owned(),
-        chain: network.caip2(),
-        contract: chain.settings().registry,
-        at: AtBlock::LastFinalized,
-        fetch_unanchored: false,
-    };
-    Verifier::new(chain, fetcher, settings).verify(agent).await.map_err(connect::refused)
+    Verifier::new(chain, fetcher, VerifySettings::new(chain.settings())).verify(agent).await.map_err(connect::refused)
 }
 
 /// Prints the status of a transaction and, once it did what it should, the verdict on the agent's card.

@@ -124,13 +124,7 @@ async fn verify_all(
     contracts.dedup();
     for contract in contracts {
         let reader = connect::chain(&args.node, &args.tls, config, &network.network, contract, at)?;
-        let settings = VerifySettings {
-            network: network.network.name.clone().into_owned(),
-            chain: network.network.caip2(),
-            contract,
-            at,
-            fetch_unanchored: args.fetch_unanchored,
-        };
+        let settings = VerifySettings { at, fetch_unanchored: args.fetch_unanchored, ..VerifySettings::new(reader.settings()) };
         let mut verifier = Verifier::new(&reader, Arc::clone(&fetcher), settings);
         if args.check_card {
             verifier = verifier.with_check(LintCheck { cis8: network.network.cis8 });

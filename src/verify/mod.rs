@@ -2,6 +2,25 @@
 //!
 //! Written against the two seams [`AgentReader`](crate::chain::AgentReader) and [`CardFetcher`](crate::fetch::CardFetcher),
 //! so it knows neither gRPC nor HTTP. It never parses a card before it has hashed it.
+//!
+//! ```no_run
+//! use cardproof::chain::{ChainClient, ChainSettings};
+//! use cardproof::fetch::{FetchSettings, Fetcher};
+//! use cardproof::identity::{TokenId, TESTNET};
+//! use cardproof::verify::{Class, Verifier, VerifySettings};
+//!
+//! # async fn doc() -> Result<(), Box<dyn std::error::Error>> {
+//! let chain = ChainClient::new(ChainSettings::new(TESTNET.network()))?;
+//! let settings = VerifySettings::new(chain.settings());
+//! let verifier = Verifier::new(chain, Fetcher::new(FetchSettings::default())?, settings);
+//! let verdict = verifier.verify(TokenId(287)).await?;
+//! match verdict.class() {
+//!     Class::Match => println!("the card is the anchored one"),
+//!     // Undecided and absent are no mismatch: `reason` says what kept it from being decided.
+//!     other => println!("{other:?}, because of {}: {}", verdict.reason.as_str(), verdict.message),
+//! }
+//! # Ok(()) }
+//! ```
 
 #[cfg(feature = "card")]
 mod card_checks;

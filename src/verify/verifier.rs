@@ -3,7 +3,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 
-use crate::chain::{AgentReader, AtBlock, Block, ChainError, ChainErrorKind, Reading};
+use crate::chain::{AgentReader, AtBlock, Block, ChainError, ChainErrorKind, ChainSettings, Reading};
 use crate::digest::Sha256Digest;
 use crate::fetch::{Body, CardFetcher, FetchFailure, FetchTrace, Fetched, Origin};
 use crate::identity::{Caip2, ContractAddress, TokenId};
@@ -24,6 +24,19 @@ pub struct VerifySettings {
     pub at: AtBlock,
     /// Fetch and hash the card of an agent without a hash all the same.
     pub fetch_unanchored: bool,
+}
+
+impl VerifySettings {
+    /// For the registry that a chain client with these settings reads, at its newest finalized block.
+    pub fn new(chain: &ChainSettings) -> Self {
+        Self {
+            network: chain.network.name.clone().into_owned(),
+            chain: chain.network.caip2(),
+            contract: chain.registry,
+            at: AtBlock::LastFinalized,
+            fetch_unanchored: false,
+        }
+    }
 }
 
 /// Judges the cards of one registry's agents.

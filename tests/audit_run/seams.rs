@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cardproof::audit::{Audit, AuditSettings};
-use cardproof::chain::{AgentReader, AtBlock, Block, BlockHash, ChainError, ChainErrorKind, DecodedWith, ModuleRef, Reading};
+use cardproof::chain::{
+    AgentReader, AtBlock, Block, BlockHash, ChainError, ChainErrorKind, ChainSettings, DecodedWith, ModuleRef, Reading,
+};
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{Body, CardFetcher, FailureKind, FetchFailure, FetchTrace, Fetched, Origin};
 use cardproof::identity::{AccountAddress, TokenId, TESTNET};
@@ -163,13 +165,7 @@ impl CardFetcher for Hosts {
 }
 
 pub fn settings() -> AuditSettings {
-    AuditSettings::new(VerifySettings {
-        network: TESTNET.network().name.into_owned(),
-        chain: TESTNET.network().caip2(),
-        contract: TESTNET.network().registry,
-        at: AtBlock::LastFinalized,
-        fetch_unanchored: false,
-    })
+    AuditSettings::new(VerifySettings::new(&ChainSettings::new(TESTNET.network())))
 }
 
 /// All verdicts of a run, by token id. Each agent has exactly one, or this panics.

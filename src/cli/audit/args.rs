@@ -148,13 +148,8 @@ impl WorkOptions {
         chain.node.max_in_flight = pace.node_concurrency;
         let mut fetch = connect::fetch_settings(&self.fetch, &self.tls, config)?;
         (fetch.per_host_concurrency, fetch.per_host_rate) = (pace.per_host, pace.per_host_rate);
-        let mut settings = AuditSettings::new(VerifySettings {
-            network: network.network.name.clone().into_owned(),
-            chain: network.network.caip2(),
-            contract,
-            at,
-            fetch_unanchored: self.fetch_unanchored,
-        });
+        let verify = VerifySettings { at, fetch_unanchored: self.fetch_unanchored, ..VerifySettings::new(&chain) };
+        let mut settings = AuditSettings::new(verify);
         settings.confirm = self.confirm;
         settings.node_concurrency = pace.node_concurrency;
         settings.host_concurrency = pace.host_concurrency;
