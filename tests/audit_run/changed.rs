@@ -81,7 +81,10 @@ async fn only_what_has_changed_or_is_due_is_checked() {
     let (_, ids, said) = audit(&tool, &["--ids", &named, "--changed"]).await;
     assert_eq!(ids, [broken.0], "{said}");
     assert!(said.contains("known from the registry's events"), "{said}");
-    // That one was not about all: the next run over all agents goes back to the one before.
+    let owner = net.account(0).unwrap().address().to_string();
+    let (_, ids, said) = audit(&tool, &["--owner", &owner, "--changed"]).await;
+    assert_eq!(ids, [broken.0], "{said}");
+    // These were not about all: the next run over all agents goes back to the one before.
     net.register_agent(1, Some(&host.url("/newer")), hash).await.unwrap();
     let (_, ids, said) = audit(&tool, &["--all", "--changed"]).await;
     assert_eq!(ids, [broken.0, new.0 + 1], "{said}");

@@ -149,8 +149,11 @@ impl Session<'_> {
         };
         let Some(left) = unfinished else {
             return match resume {
-                Resume::Asked => Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
-                Resume::No | Resume::Own => Ok(None),
+                // A daemon that is always started in the same way has nothing to go on with at first.
+                Resume::Asked if self.args.daemon.every.is_none() => {
+                    Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with"))
+                }
+                _ => Ok(None),
             };
         };
         let (id, done, same) = (left.run.id, left.done.len(), wanted.covers.is_some() && left.run.covers == wanted.covers);
