@@ -109,6 +109,7 @@ impl Session<'_> {
         let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
         let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
         self.args.select.apply(&mut settings, known);
+        settings.shared = self.args.share;
         settings.unchanged = memory.map(|memory| Arc::clone(&memory.unchanged));
         Ok(match pinned {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,

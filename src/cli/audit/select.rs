@@ -267,6 +267,7 @@ fn leave_out_gaps(settings: &mut AuditSettings, open: bool, known: &Targets) {
 
 /// Sets what every worker on a shared run leaves out.
 pub(super) async fn apply_shared(settings: &mut AuditSettings, store: &Store, run: &RunInfo) -> Result<(), CliError> {
+    settings.shared = true;
     let open = run.covers.as_deref() == Some(RunInfo::ALL);
     let known = store.present_agents(&run.scope, None, None).await.map_err(database::failed)?;
     leave_out_gaps(settings, open, &known);
