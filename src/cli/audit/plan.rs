@@ -60,6 +60,11 @@ impl Session<'_> {
                 interrupted = None;
                 self.begin(None, &known, memory.as_ref()).await?
             }
+            Err(error) if resume == Resume::Asked && error.kind == ChainErrorKind::BlockNotFound => {
+                return Err(
+                    connect::refused(error).hint("begin a new run without --resume: this one cannot be finished any more")
+                );
+            }
             begun => begun,
         };
         let audit = audit.map_err(connect::refused)?;
@@ -168,7 +173,9 @@ impl Session<'_> {
             Resume::Own if same && left.run.daemon && !self.is_too_old(&left.run) => Ok(Some(left)),
             Resume::Own | Resume::No => {
                 let hint = if resume == Resume::No && same { "; --resume would go on with it" } else { "" };
-                self.shell.note(&format!("run {id} was interrupted after {done} agents and stays so{hint}"));
+                self.shell.note(&format!(
+                    "run {id} is not finished, with {done} agents done, and stays so: it was interrupted, or another process is still at it{hint}"
+                ));
                 Ok(None)
             }
         }
