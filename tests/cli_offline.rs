@@ -293,3 +293,46 @@ fn version_and_help_go_to_stdout() {
     assert_eq!(code(&run(&["help", "verify"])), 0);
     assert_eq!(code(&run(&[])), 2);
 }
+
+/// A word that is neither yes nor no must not open what should be shut.
+#[test]
+fn a_switch_in_the_environment_can_be_off_and_must_be_plain() {
+    let url = "https://example.com:1/card.json";
+    let reason = |value: Option<&str>, flags: &[&str]| {
+        let mut command = cardproof(&[&["hash", url, "--json"], flags].concat());
+        let output = command.envs(value.map(|value| ("CARDPROOF_OFFLINE", value))).output().unwrap();
+        json(&output)["code"].as_str().unwrap().to_owned()
+    };
+    for off in [None, Some(""), Some("0"), Some("false"), Some("No"), Some("off")] {
+        assert_eq!(reason(off, &[]), "blocked_port", "{off:?}");
+    }
+    for on in ["1", "TRUE", "yes", "on"] {
+        assert_eq!(reason(Some(on), &[]), "offline", "{on}");
+    }
+    assert_eq!(reason(Some("0"), &["--offline"]), "offline", "a flag wins over the environment");
+    assert_eq!(reason(Some("1"), &["--offline=false"]), "blocked_port");
+    for variable in ["CARDPROOF_ALLOW_HTTP", "CARDPROOF_ALLOW_PRIVATE", "CARDPROOF_OFFLINE", "CARDPROOF_NATIVE_ROOTS"] {
+        for args in [&["hash", CARD][..], &["verify", "--expect-hash", DIGEST, "--file", CARD]] {
+            for unclear in ["maybe", " ", "2"] {
+                let output = cardproof(args).env(variable, unclear).output().unwrap();
+                assert_eq!(code(&output), 2, "{variable}={unclear}");
+                assert!(stderr(&output).contains(variable), "{}", stderr(&output));
+            }
+            for clear in ["", "0", "on"] {
+                assert_eq!(code(&cardproof(args).env(variable, clear).output().unwrap()), 0, "{variable}={clear}");
+            }
+        }
+    }
+}
+
+/// An empty variable is how a script says that a setting is not made.
+#[test]
+fn an_empty_variable_is_one_that_is_not_set() {
+    let empty = ["NODE", "NETWORK", "PROXY", "CONTRACT", "QUORUM", "TIMEOUT", "CONFIG", "CA_FILE", "CACHE_DIR", "MAX_BLOCK_AGE"];
+    let empty = empty.map(|name| (format!("CARDPROOF_{name}"), ""));
+    let document = json(&cardproof(&["token", "1", "--json"]).envs(empty.clone()).output().unwrap());
+    assert_eq!(document["network"], "mainnet");
+    let verify = ["verify", "1", "--network", "devnet", "--node-timeout", "1s"];
+    let ran = cardproof(&verify).envs(empty).output().unwrap();
+    assert!(code(&ran) != 2 && stdout(&ran).contains("devnet"), "{}{}", stdout(&ran), stderr(&ran));
+}

@@ -65,8 +65,8 @@ pub(crate) fn fetcher_of(settings: FetchSettings) -> Result<Fetcher, CliError> {
 pub(crate) fn fetch_settings(options: &FetchOptions, tls: &TlsOptions, config: &Config) -> Result<FetchSettings, CliError> {
     let configured = &config.fetch;
     let mut settings = FetchSettings {
-        allow_http: options.allow_http || configured.allow_http,
-        allow_private: options.allow_private || configured.allow_private,
+        allow_http: options.allow_http.unwrap_or(configured.allow_http),
+        allow_private: options.allow_private.unwrap_or(configured.allow_private),
         allow_hosts: if options.allow_host.is_empty() { configured.allow_host.clone() } else { options.allow_host.clone() },
         ipfs_gateways: if options.ipfs_gateway.is_empty() {
             configured.ipfs_gateway.clone()
@@ -120,7 +120,7 @@ fn ca_files(tls: &TlsOptions, config: &Config) -> Vec<std::path::PathBuf> {
 }
 
 fn native_roots(tls: &TlsOptions, config: &Config) -> bool {
-    tls.native_roots || config.native_roots.unwrap_or(false)
+    tls.native_roots.or(config.native_roots).unwrap_or(false)
 }
 
 /// A chain error that ends the whole command, with the exit code that fits it.
@@ -140,5 +140,25 @@ pub(crate) fn refused(error: ChainError) -> CliError {
             .hint("wait until the node has caught up, or accept older blocks with --max-block-age"),
         ChainErrorKind::NodesDisagree => CliError::cannot_tell("nodes_disagree", error.message),
         ChainErrorKind::RecordUndecodable => CliError::cannot_tell("record_undecodable", error.message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_no_on_the_command_line_or_in_the_environment_wins_over_a_yes_in_the_file() {
+        let mut config = Config::default();
+        (config.fetch.allow_http, config.fetch.allow_private, config.native_roots) = (true, true, Some(true));
+        let chosen = |choice| {
+            let options = FetchOptions { allow_http: choice, allow_private: choice, ..Default::default() };
+            let tls = TlsOptions { native_roots: choice, ..Default::default() };
+            let settings = fetch_settings(&options, &tls, &config).unwrap();
+            [settings.allow_http, settings.allow_private, settings.native_roots]
+        };
+        assert_eq!(chosen(Some(false)), [false; 3]);
+        assert_eq!(chosen(Some(true)), [true; 3]);
+        assert_eq!(chosen(None), [true; 3], "what is not said is left to the file");
     }
 }

@@ -7,6 +7,7 @@ use super::connect;
 use super::exit::{CliError, Exit};
 use super::options::{FetchOptions, OutputOptions, TlsOptions};
 use super::shell::Shell;
+use super::switch::Switch;
 
 /// Print the SHA-256 of files or URLs, as sha256sum would (with --json, one document a line)
 #[derive(Debug, clap::Args)]
@@ -15,8 +16,8 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE|URL", required = true)]
     sources: Vec<String>,
     /// Do only what needs no network
-    #[arg(long, env = "CARDPROOF_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
-    offline: bool,
+    #[arg(long, env = "CARDPROOF_OFFLINE", value_parser = Switch, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    offline: Option<bool>,
     #[command(flatten)]
     fetch: FetchOptions,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub(crate) fn needs_network(offline: bool, url: &str) -> Result<(), CliError> {
 }
 
 fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
-    needs_network(args.offline, url)?;
+    needs_network(args.offline.unwrap_or(false), url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
     super::block_on_here(async {
         match fetcher.fetch(url, Origin::User).await {

@@ -24,6 +24,7 @@ mod settings;
 mod shell;
 mod show;
 mod signals;
+mod switch;
 mod tally;
 mod targets;
 mod terminal;
@@ -34,7 +35,7 @@ mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, Exit};
 use options::OutputOptions;
@@ -72,7 +73,7 @@ enum Command {
 /// Runs one command and says how the process ends.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match parse(&args) {
         Ok(cli) => cli,
         Err(error) => return shell::print_usage(&error, args.iter().any(|arg| arg == "--json")),
     };
@@ -84,6 +85,12 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             error.exit.into()
         }
     }
+}
+
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = switch::forget_empty_variables(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {

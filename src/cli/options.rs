@@ -6,6 +6,8 @@ use std::time::Duration;
 use cardproof::identity::{ContractAddress, GenesisHash};
 use clap::{ArgAction, Args};
 
+use super::switch::Switch;
+
 /// What every command understands.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputOptions {
@@ -66,8 +68,15 @@ pub(crate) struct NodeOptions {
     #[arg(long, value_name = "FOLDER", env = "CARDPROOF_CACHE_DIR")]
     pub(crate) cache_dir: Option<PathBuf>,
     /// Do only what needs no network
-    #[arg(long, env = "CARDPROOF_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
-    pub(crate) offline: bool,
+    #[arg(long, env = "CARDPROOF_OFFLINE", value_parser = Switch, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) offline: Option<bool>,
+}
+
+impl NodeOptions {
+    /// Whether nothing may be asked of a network.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.offline.unwrap_or(false)
+    }
 }
 
 /// Whom to trust for TLS, for nodes and hosts alike.
@@ -78,8 +87,8 @@ pub(crate) struct TlsOptions {
     #[arg(long, value_name = "PEM", env = "CARDPROOF_CA_FILE", value_delimiter = ',')]
     pub(crate) ca_file: Vec<PathBuf>,
     /// Trust the system's certificate authorities instead of the compiled-in ones
-    #[arg(long, env = "CARDPROOF_NATIVE_ROOTS", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
-    pub(crate) native_roots: bool,
+    #[arg(long, env = "CARDPROOF_NATIVE_ROOTS", value_parser = Switch, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) native_roots: Option<bool>,
 }
 
 /// How cards are fetched.
@@ -87,11 +96,11 @@ pub(crate) struct TlsOptions {
 #[command(next_help_heading = "Fetching")]
 pub(crate) struct FetchOptions {
     /// Also fetch plain http URLs
-    #[arg(long, env = "CARDPROOF_ALLOW_HTTP", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
-    pub(crate) allow_http: bool,
+    #[arg(long, env = "CARDPROOF_ALLOW_HTTP", value_parser = Switch, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) allow_http: Option<bool>,
     /// Also fetch from loopback and private addresses (never from link-local ones)
-    #[arg(long, env = "CARDPROOF_ALLOW_PRIVATE", value_parser = clap::builder::FalseyValueParser::new(), action = ArgAction::SetTrue)]
-    pub(crate) allow_private: bool,
+    #[arg(long, env = "CARDPROOF_ALLOW_PRIVATE", value_parser = Switch, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) allow_private: Option<bool>,
     /// Also fetch from this host when its address is loopback or private (repeatable)
     #[arg(long, value_name = "NAME", env = "CARDPROOF_ALLOW_HOST", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,

@@ -126,7 +126,7 @@ const MAX_BLOCK_AGE: Duration = Duration::from_secs(600);
 
 impl NodeChoice {
     pub(crate) fn resolve(options: &NodeOptions, config: &Config, network: &Network) -> Result<Self, CliError> {
-        if options.offline {
+        if options.is_offline() {
             return Err(CliError::refused("offline", "this needs a node, and --offline forbids it")
                 .hint("leave --offline out, or verify a file with --expect-hash <hex> --file <card>"));
         }

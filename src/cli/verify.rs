@@ -152,7 +152,7 @@ fn expected_digest(args: &Args, expected: Sha256Digest, config: &Config) -> Resu
         return Ok(Verdict::of_file(uri, expected, body, started.elapsed()));
     }
     let url = args.url.clone().unwrap_or_default();
-    super::hash::needs_network(args.node.offline, &url)?;
+    super::hash::needs_network(args.node.is_offline(), &url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
     super::block_on_here(async {
         let outcome = fetcher.fetch(&url, Origin::User).await;

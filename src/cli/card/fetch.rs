@@ -109,7 +109,8 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
 /// The options for a URL that the user typed: who types `http:` wants it.
 pub(crate) fn typed(options: &FetchOptions, url: &str) -> FetchOptions {
     let is_http = url.trim().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"));
-    FetchOptions { allow_http: options.allow_http || is_http, ..options.clone() }
+    let allow_http = if is_http { Some(true) } else { options.allow_http };
+    FetchOptions { allow_http, ..options.clone() }
 }
 
 /// No place had a card. Whether that is an answer depends on whether every place answered.

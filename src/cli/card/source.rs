@@ -77,7 +77,7 @@ pub(crate) fn text(path: &Path) -> Result<String, CliError> {
 /// Brings the bytes of what the user named. A file of that name comes before an agent.
 pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
     if is_url(name) {
-        needs_network(options.node.offline, name)?;
+        needs_network(options.node.is_offline(), name)?;
         let config = Config::load(output.config.as_deref())?;
         let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
         return crate::cli::block_on(fetched(&fetcher, name, name, Origin::User));

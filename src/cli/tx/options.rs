@@ -194,7 +194,7 @@ pub(crate) struct ReachOptions {
 impl ReachOptions {
     /// Refuses `--offline` where nothing can be done without a node. `instead` is what can.
     pub(crate) fn require_online(&self, instead: &str) -> Result<(), CliError> {
-        if !self.node.offline {
+        if !self.node.is_offline() {
             return Ok(());
         }
         Err(CliError::refused("offline", "this needs a node, and --offline forbids it")

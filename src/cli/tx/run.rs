@@ -56,7 +56,7 @@ pub(crate) fn run(build: &Build, shell: &Shell, output: &OutputOptions) -> Resul
         .ok_or_else(|| CliError::usage("the sender is not known").hint("name it with --sender, or its keys with --keys"))?;
     let command = Command { shared, json: output.json, shell, config, settings, keys, sender };
     let offline = (mode.build_only || mode.sign_only) && shared.header.is_complete() && build.needs_node().is_none();
-    if shared.reach.node.offline && !offline {
+    if shared.reach.node.is_offline() && !offline {
         return Err(not_offline(build.needs_node()));
     }
     super::super::block_on(async {
