@@ -9,7 +9,7 @@ use super::options::{FetchOptions, OutputOptions, TlsOptions};
 use super::shell::Shell;
 use super::switch::Switch;
 
-/// Print the SHA-256 of files or URLs, as sha256sum would (with --json, one document a line)
+/// Print the SHA-256 of files or URLs, as sha256sum would (with --json, one document a line); what cannot be read costs the others nothing
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, URLs (https:, http:, data:, ipfs:), or - for standard input
@@ -26,12 +26,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
-    // All of them before anything is printed: a failure has no other document beside it.
-    let mut bodies = Vec::new();
+    let (mut hashed, mut failures) = (0, Vec::new());
     for source in &args.sources {
-        bodies.push(if is_url(source) { fetch(source, args, &config)? } else { read(Path::new(source))? });
-    }
-    for (source, body) in args.sources.iter().zip(bodies) {
+        let body = if is_url(source) { fetch(source, args, &config) } else { read(Path::new(source)) };
+        let body = match body {
+            Ok(body) => body,
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        };
+        hashed += 1;
         if output.json {
             shell.document_line(&serde_json::json!({
                 "schema": "cardproof.hash/1",
@@ -43,7 +48,11 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             shell.line(&checksum_line(&body, source));
         }
     }
-    Ok(Exit::Ok)
+    let Some(first) = failures.first().map(|failure| failure.exit) else { return Ok(Exit::Ok) };
+    // With --json, a failure is a document when there is no other one.
+    let last = if hashed == 0 { failures.pop() } else { None };
+    failures.iter().for_each(|failure| shell.complain(failure));
+    last.map_or(Ok(first), |failure| Err(CliError { exit: first, ..failure }))
 }
 
 /// A line that `sha256sum --check` reads: a name with a line break or a backslash is escaped, which a backslash at the line's

@@ -185,11 +185,7 @@ impl Shell {
 
     /// Tells why a command failed: on stderr for people and, with `--json`, as a document on stdout.
     pub(crate) fn failure(&self, error: &CliError) {
-        let mut text = format!("error: {}\n", escape(&error.message));
-        if let Some(hint) = &error.hint {
-            let _ = writeln!(text, "  try: {}", escape(hint));
-        }
-        write_err(&text);
+        self.complain(error);
         if self.json {
             self.document(&ErrorDocument {
                 schema: "cardproof.error/1",
@@ -198,6 +194,15 @@ impl Shell {
                 hint: error.hint.as_deref(),
             });
         }
+    }
+
+    /// Tells on stderr alone what went wrong.
+    pub(crate) fn complain(&self, error: &CliError) {
+        let mut text = format!("error: {}\n", escape(&error.message));
+        if let Some(hint) = &error.hint {
+            let _ = writeln!(text, "  try: {}", escape(hint));
+        }
+        write_err(&text);
     }
 }
 
