@@ -35,7 +35,8 @@ mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, Exit};
 use options::OutputOptions;
@@ -90,7 +91,16 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     let mut command = switch::forget_empty_variables(Cli::command());
     let mut matches = command.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let network_is_typed = is_typed(&matches, "network");
+    let mut cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
+    cli.output.network_is_typed = network_is_typed;
+    Ok(cli)
+}
+
+/// Whether an option of the command stands on the command line, and not in the environment.
+fn is_typed(matches: &ArgMatches, option: &str) -> bool {
+    let here = matches.try_contains_id(option).is_ok() && matches.value_source(option) == Some(ValueSource::CommandLine);
+    here || matches.subcommand().is_some_and(|(_, matches)| is_typed(matches, option))
 }
 
 fn dispatch(command: Command, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {

@@ -23,6 +23,9 @@ pub(crate) struct OutputOptions {
     /// The configuration file [default: cardproof/cardproof.toml in the XDG configuration folder]
     #[arg(long, global = true, value_name = "FILE", env = "CARDPROOF_CONFIG", help_heading = "Output")]
     pub(crate) config: Option<PathBuf>,
+    /// Whether the network was chosen on the command line, which means more than a setting made for all commands.
+    #[arg(skip)]
+    pub(crate) network_is_typed: bool,
 }
 
 /// Which network and registry.

@@ -31,7 +31,11 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let settings = NetworkSettings::resolve(&args.network, &config)?;
     // Whether the user chose a network matters: a badge of another contract says nothing of the network it is on.
     let chosen = args.network.network.is_some() || config.network.is_some();
-    let names = args.agents.iter().map(|agent| names(agent, &settings, chosen)).collect::<Result<Vec<_>, _>>()?;
+    let names = args
+        .agents
+        .iter()
+        .map(|agent| names(agent, &settings, chosen, output.network_is_typed))
+        .collect::<Result<Vec<_>, _>>()?;
     match (output.json, names.as_slice()) {
         (true, [one]) => shell.document(&document(one)),
         (true, several) => several.iter().for_each(|one| shell.document_line(&document(one))),
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     Ok(Exit::Ok)
 }
 
-fn names(agent: &str, settings: &NetworkSettings, chosen: bool) -> Result<Names, CliError> {
+fn names(agent: &str, settings: &NetworkSettings, chosen: bool, typed: bool) -> Result<Names, CliError> {
     let network = &settings.network;
     let usage = |error: cardproof::identity::IdentityError| CliError::usage(format!("{agent}: {error}"));
     let name = match agent.strip_prefix("hex:") {
@@ -53,12 +57,17 @@ fn names(agent: &str, settings: &NetworkSettings, chosen: bool) -> Result<Names,
     let contract = name.badge().map_or(network.registry, |badge| badge.contract);
     let token_id = name.token_id();
     let badge = Badge { contract, token_id };
+    let mut built_in = Network::built_in_names().filter_map(Network::built_in);
     let (network, chain) = match name {
         AgentName::Caip19(caip) if caip.chain != network.caip2() => {
-            let mut built_in = Network::built_in_names().filter_map(Network::built_in);
             (built_in.find(|row| row.caip2() == caip.chain).map(|row| row.name.into_owned()), Some(caip.chain))
         }
-        AgentName::Badge(_) if !chosen && contract != network.registry => (None, None),
+        // A setting made for all commands says less than a contract that is the registry of another network.
+        AgentName::Badge(_) if !typed && contract != network.registry => match built_in.find(|row| row.registry == contract) {
+            Some(home) => (Some(home.name.clone().into_owned()), Some(home.caip2())),
+            None if chosen => (Some(network.name.clone().into_owned()), Some(network.caip2())),
+            None => (None, None),
+        },
         _ => (Some(network.name.clone().into_owned()), Some(network.caip2())),
     };
     Ok(Names { network, contract, token_id, caip19: chain.map(|chain| Caip19 { chain, badge }) })
@@ -90,7 +99,10 @@ fn document(names: &Names) -> TokenDocument<'_> {
 
 fn report(names: &Names, shell: &Shell) {
     let badge = Badge { contract: names.contract, token_id: names.token_id };
-    let unknown = || "unknown (a badge does not name its network: give --network)".to_owned();
+    let unknown = || match names.caip19 {
+        Some(caip) => format!("unknown (no known network has the chain {})", caip.chain),
+        None => "unknown (a badge does not name its network: give --network)".to_owned(),
+    };
     shell.line(&format!("network   {}", names.network.clone().unwrap_or_else(unknown)));
     shell.line(&format!("contract  {}", names.contract));
     shell.line(&format!("token id  {}", names.token_id));
