@@ -62,11 +62,27 @@ fn a_token_converts_between_all_its_names() {
 
 #[test]
 fn a_badge_of_an_unknown_contract_does_not_name_a_network() {
-    let document = json(&run(&["token", "JyP9UULNJGYEmchgQB4fw", "--json"]));
+    let badge = json(&run(&["token", "5", "--contract", "77", "--json"]))["badge"].as_str().unwrap().to_owned();
+    let document = json(&run(&["token", &badge, "--json"]));
     assert_valid("token", &document);
     assert_eq!((&document["network"], &document["caip19"]), (&Value::Null, &Value::Null));
-    let document = json(&run(&["token", "JyP9UULNJGYEmchgQB4fw", "--json", "--network", "testnet"]));
-    assert_eq!(document["caip19"], "ccd:4221332d34e1694168c2a0c0b3fd0f27/cis-2:JyP9UULNJGYEmchgQB4fw");
+    assert!(stdout(&run(&["token", &badge])).contains("a badge does not name its network"));
+    let document = json(&run(&["token", &badge, "--json", "--network", "testnet"]));
+    assert_eq!(document["caip19"], format!("ccd:4221332d34e1694168c2a0c0b3fd0f27/cis-2:{badge}"));
+    let other = format!("ccd:{}/cis-2:{badge}", "0f".repeat(16));
+    let text = stdout(&run(&["token", &other]));
+    assert!(text.contains("no known network has the chain ccd:0f0f") && text.contains(&other), "{text}");
+}
+
+#[test]
+fn a_badge_of_a_built_in_registry_is_of_its_network_unless_another_is_typed() {
+    let badge = "JyP9UULNJGYEmchgQB4fw";
+    let network = |command: &mut Command| json(&command.output().unwrap())["network"].as_str().unwrap().to_owned();
+    assert_eq!(network(&mut cardproof(&["token", badge, "--json"])), "testnet");
+    assert_eq!(network(cardproof(&["token", badge, "--json"]).env("CARDPROOF_NETWORK", "devnet")), "testnet");
+    let typed = ["token", badge, "--json", "--network", "devnet"];
+    assert_eq!(network(&mut cardproof(&typed)), "devnet");
+    assert_eq!(network(cardproof(&typed).env("CARDPROOF_NETWORK", "devnet")), "devnet");
 }
 
 #[test]
@@ -335,4 +351,45 @@ fn an_empty_variable_is_one_that_is_not_set() {
     let verify = ["verify", "1", "--network", "devnet", "--node-timeout", "1s"];
     let ran = cardproof(&verify).envs(empty).output().unwrap();
     assert!(code(&ran) != 2 && stdout(&ran).contains("devnet"), "{}{}", stdout(&ran), stderr(&ran));
+}
+
+/// As sha256sum does: what cannot be read costs the others nothing but the exit code.
+#[test]
+fn hash_goes_on_after_a_file_that_cannot_be_read() {
+    let sources = ["/does/not/exist", CARD, "/nor/this", CARD];
+    let output = run(&[&["hash"], &sources[..]].concat());
+    assert_eq!((code(&output), stdout(&output)), (2, format!("{DIGEST}  {CARD}\n").repeat(2)));
+    assert_eq!(stderr(&output).lines().filter(|line| line.starts_with("error: /")).count(), 2, "{}", stderr(&output));
+    let output = run(&["hash", CARD, "https://example.com:1/card.json", "--json"]);
+    assert_eq!((code(&output), json(&output)["sha256"].clone()), (3, Value::from(DIGEST)));
+    let output = run(&["hash", "/does/not/exist", "/nor/this", "--json"]);
+    assert_eq!((code(&output), json(&output)["code"].clone()), (2, Value::from("usage")));
+    assert_eq!(stderr(&output).matches("cannot be read").count(), 2, "{}", stderr(&output));
+}
+
+#[test]
+fn a_node_without_a_scheme_gets_one_suggested() {
+    for (node, url) in [
+        ("127.0.0.1:33011", "http://127.0.0.1:33011"),
+        ("localhost:33011", "http://localhost:33011"),
+        ("grpc.example:20000", "https://grpc.example:20000"),
+    ] {
+        let output = run(&["verify", "1", "--node", node]);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains(&format!("try: {url}")), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn one_node_in_the_configuration_needs_no_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.toml");
+    for node in ["\"grpc.example:1\"", "[\"grpc.example:1\"]"] {
+        std::fs::write(&path, format!("node = {node}\n")).unwrap();
+        let output = run(&["verify", "1", "--config", path.to_str().unwrap()]);
+        assert!(stderr(&output).contains("try: https://grpc.example:1"), "it is the node that is asked: {}", stderr(&output));
+    }
+    std::fs::write(&path, "\nnode = 3\n").unwrap();
+    let output = run(&["token", "1", "--config", path.to_str().unwrap()]);
+    assert!(stderr(&output).contains("line 2") && stderr(&output).contains("a text or a list of texts"), "{}", stderr(&output));
 }

@@ -1,10 +1,12 @@
 //! The configuration file, `cardproof.toml`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::exit::CliError;
 
@@ -15,6 +17,7 @@ pub(crate) struct Config {
     pub(crate) network: Option<String>,
     pub(crate) contract: Option<String>,
     pub(crate) trust_contract: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
     pub(crate) node: Vec<String>,
     pub(crate) quorum: Option<u16>,
     pub(crate) max_block_age: Option<String>,
@@ -64,9 +67,32 @@ pub(crate) struct NetworkConfig {
     pub(crate) genesis_hash: String,
     pub(crate) registry: String,
     pub(crate) cis8: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) node: Vec<String>,
     pub(crate) explorer: Option<String>,
+}
+
+/// A list of texts, or one text alone.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct OneOrMany;
+
+    impl<'de> Visitor<'de> for OneOrMany {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text or a list of texts")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<Vec<String>, A::Error> {
+            Vec::deserialize(de::value::SeqAccessDeserializer::new(list))
+        }
+    }
+
+    deserializer.deserialize_any(OneOrMany)
 }
 
 impl Config {

@@ -137,6 +137,9 @@ impl NodeChoice {
             return Err(CliError::refused("configuration", format!("no node is known for the network {}", network.name))
                 .hint("name one with --node <URL>"));
         }
+        if let Some(bare) = urls.iter().find(|url| !url.contains("://")) {
+            return Err(without_scheme(bare));
+        }
         let quorum = options.quorum.or(config.quorum);
         if quorum.is_some_and(|n| usize::from(n) > urls.len()) {
             let message =
@@ -150,6 +153,18 @@ impl NodeChoice {
         let cache = options.cache_dir.clone().or_else(|| config.cache_dir.clone()).or_else(usual_cache);
         Ok(Self { urls, quorum, max_block_age, timeout, cache: cache.filter(|_| !options.no_cache) })
     }
+}
+
+/// A node that was named by host and port alone.
+fn without_scheme(node: &str) -> CliError {
+    // Anything beyond a host and a port may be a secret, and is not repeated.
+    let is_plain = !node.is_empty() && node.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
+    if !is_plain {
+        return CliError::usage("a node is named by a URL such as https://grpc.testnet.concordium.com:20000");
+    }
+    let host = node.rsplit_once(':').map_or(node, |(host, _)| host).trim_matches(['[', ']']);
+    let scheme = if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok() { "http" } else { "https" };
+    CliError::usage(format!("the node {node} is not named by a URL: its scheme is missing")).hint(format!("{scheme}://{node}"))
 }
 
 fn count(n: usize, one: &str, many: &str) -> String {
