@@ -56,6 +56,8 @@ codes! {
     TooLong "too_long" Error "A text is longer than the dialect allows."
     TooManyItems "too_many_items" Warning "Lists hold so many items that only the first ones are checked against the dialect."
     TaglineLong "tagline_long" Warning "A tagline is longer than the place it is shown in."
+    UnsafeCharacter "unsafe_character" Warning "A name or description holds a character that can hide or reorder text."
+    EmptyDescription "empty_description" Warning "The description says nothing."
 
     Placeholder "placeholder" Error "A value is the placeholder of an example."
     VersionNotSemver "version_not_semver" Error "The version is not a semantic version."
@@ -69,6 +71,7 @@ codes! {
 
     InvalidUri "invalid_uri" Error "A value is not an absolute URI."
     UriScheme "uri_scheme" Error "A URI has a scheme that the field does not allow."
+    UriSchemeUnusual "uri_scheme_unusual" Warning "A URI has a scheme that readers of cards rarely understand."
     UriCredentials "uri_credentials" Error "A URI holds a user name or a password."
     WsAgentName "ws_agent_name" Warning "A ws-agent URL names another agent than the card does."
     CardUrlInsecure "card_url_insecure" Warning "A URL is not encrypted."

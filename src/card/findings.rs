@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::Code;
 
@@ -43,6 +44,11 @@ impl Findings {
         if *count <= PER_CODE {
             self.found.push(found());
         }
+    }
+
+    /// Whether a finding of this kind stands within a value.
+    pub(super) fn has_within(&self, code: Code, span: &Range<usize>) -> bool {
+        self.found.iter().any(|found| found.code == code && span.contains(&found.offset))
     }
 
     /// Counts findings that were seen and not kept.

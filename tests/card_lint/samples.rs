@@ -49,6 +49,30 @@ fn the_real_card_of_testnet_287_lacks_only_what_real_cards_lack() {
     assert_eq!((report.bytes, report.sha256), (282, Sha256Digest::of(&bytes)));
 }
 
+/// The services of an ERC-8004 agent may be reached by other names than URLs, and its picture need not be on the web.
+#[test]
+fn endpoints_and_pictures_of_other_kinds_have_no_finding() {
+    let card = |endpoint: &str, image: &str| {
+        format!(
+            r#"{{"type":"https://eips.ethereum.org/EIPS/eip-8004#registration-v1","name":"n","description":"Zeile eins\n\nיום 2",
+                "image":"{image}","services":[{{"name":"s","endpoint":"{endpoint}"}}]}}"#
+        )
+    };
+    for endpoint in [
+        "eip155:1:0x52908400098527886E0F7030069857D2E4169EE7",
+        "agent.eth",
+        "did:web:a.example",
+        "stdio",
+        "npx -y a",
+        "a@b.example",
+    ] {
+        assert_eq!(told(&lint_alone(card(endpoint, "ipfs://bafy").as_bytes()).findings), [] as [String; 0], "{endpoint}");
+    }
+    for image in ["data:image/png;base64,iVBO", "ipfs://bafy/a.png", "ar://abc", "https://a.example/a.png"] {
+        assert_eq!(told(&lint_alone(card("agent.eth", image).as_bytes()).findings), [] as [String; 0], "{image}");
+    }
+}
+
 /// What real projects write besides the specification must not be called an error.
 #[test]
 fn shapes_of_real_projects_have_no_errors() {

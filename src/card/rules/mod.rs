@@ -21,6 +21,7 @@ mod name;
 mod placeholder;
 mod price;
 mod public_url;
+mod shown_text;
 mod site;
 mod skill_ids;
 mod tagline;
@@ -50,6 +51,7 @@ pub(super) const RULES: &[&dyn Rule] = &[
     &placeholder::Placeholder,
     &version::Version,
     &name::Name,
+    &shown_text::ShownText,
     &tagline::Tagline,
     &colour::Colour,
     &skill_ids::SkillIds,
