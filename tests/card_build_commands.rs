@@ -89,6 +89,17 @@ async fn what_a_lint_would_say_is_said_when_the_card_is_built() {
     let ran = tool.run(&["card", "build", "--name", "A", "--description", "B", "--url", "http://a.example.org"]).await;
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("card_url_insecure"), "{}", ran.stderr);
+    // In the words of the finding: an error is not a warning.
+    let image = ["--image", "javascript:alert(1)", "--url", "http://a.example.org"];
+    let built = tool.run(&[&["card", "build", "--name", "A", "--description", "B"], &image[..]].concat()).await;
+    let card = write(&tool, "sound.json", &built.stdout);
+    let converted = tool.run(&["card", "convert", &card, "--to", "combined"]).await;
+    assert_eq!(built.code, 1);
+    for ran in [built, converted] {
+        let lines: Vec<&str> = ran.stderr.lines().collect();
+        let starts = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+        assert_eq!((starts("error: /image: "), starts("warning: /supportedInterfaces/0/url: ")), (1, 1), "{}", ran.stderr);
+    }
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ pub(super) fn card(made: Made<'_>, shell: &Shell, output: &OutputOptions) -> Res
     let is_sound = findings.iter().all(|found| found.severity < Severity::Error);
     if !output.json {
         for found in findings.iter().filter(|found| found.severity > Severity::Info) {
-            shell.warning(&format!("{}: {} ({})", found.pointer, found.message, found.code));
+            shell.always(&format!("{}: {}: {} ({})", found.severity, found.pointer, found.message, found.code));
         }
     }
     built.notes.iter().for_each(|note| shell.note(&format!("note: {note}")));
