@@ -57,3 +57,45 @@ fn c_62_every_schema_stands_by_itself_and_agrees_on_the_report() {
     }
     assert!(seen >= 2);
 }
+
+#[test]
+fn every_note_and_placeholder_and_key_of_an_input_is_documented() {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let reasons = read("docs/reasons.md");
+    for note in cardproof::verify::NoteCode::ALL {
+        assert!(reasons.contains(&format!("| `{note}` | ")), "docs/reasons.md lacks {note}");
+    }
+    let cards = read("docs/cards.md");
+    for (placeholder, meaning) in cardproof::anchor::flow::PLACEHOLDERS {
+        let plain = cards.replace('`', "");
+        assert!(plain.contains(&format!("| {placeholder} | {meaning} |")), "docs/cards.md lacks {placeholder}");
+    }
+    // The parser names every key it knows when it meets another one.
+    let unknown = |json: &str| serde_json::from_str::<cardproof::card::build::Profile>(json).unwrap_err().to_string();
+    for json in [
+        r#"{"?": 1}"#,
+        r#"{"provider": {"?": 1}}"#,
+        r#"{"interfaces": [{"?": 1}]}"#,
+        r#"{"capabilities": {"?": 1}}"#,
+        r#"{"skills": [{"?": 1}]}"#,
+        r#"{"skills": [{"price": {"?": 1}}]}"#,
+        r#"{"services": [{"?": 1}]}"#,
+        r#"{"registrations": [{"?": 1}]}"#,
+        r#"{"verification": {"?": 1}}"#,
+    ] {
+        let message = unknown(json);
+        let (_, keys) = message.split_once("expected").unwrap();
+        let keys: Vec<&str> = keys.split('`').skip(1).step_by(2).collect();
+        assert!(!keys.is_empty(), "{message}");
+        for key in keys {
+            assert!(cards.contains(&format!("`{key}`")), "docs/cards.md lacks the key {key}");
+        }
+    }
+    let example = cards.split("```toml").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("card.toml");
+    std::fs::write(&input, example).unwrap();
+    let mut build = Command::new(env!("CARGO_BIN_EXE_cardproof"));
+    let built = build.args(["card", "build", "--input"]).arg(&input).env_clear().output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+}

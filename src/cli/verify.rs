@@ -28,7 +28,9 @@ const CONCURRENCY: usize = 16;
 /// Reads each agent's record at one finalized block, fetches its card, hashes the raw bytes and compares them with the anchored hash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 every agent matches; 1 a mismatch; 2 refused before any work; 3 undecided, no mismatch; \
-    4 only absent ones besides matches; 5 internal error; 130 interrupted.")]
+    4 only absent ones besides matches; 5 internal error; 130 interrupted.\n\nA list on standard input has one agent a line; empty lines \
+    and lines that start with # are left out, and an agent that is named twice is verified once. Results come in the order of the list, \
+    with --jsonl as each agent finishes.")]
 pub(crate) struct Args {
     /// Token ids, badges or CAIP-19 identifiers; - reads a list from standard input, one a line
     #[arg(value_name = "AGENT", required_unless_present_any = ["expect_hash", "list"], conflicts_with = "expect_hash")]

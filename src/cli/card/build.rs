@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// Write the card to this file
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What the card says, as TOML or JSON; - is standard input
+    /// What the card says, as TOML or JSON (docs/cards.md has the keys); - is standard input
     #[arg(long, short, value_name = "FILE")]
     input: Option<PathBuf>,
     /// Exit with 0 even when a lint finds errors in the card
