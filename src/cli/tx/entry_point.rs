@@ -194,10 +194,12 @@ impl Build {
             Self::SetAgentWallet(args) => set_agent_wallet(contract, agent, &args.entry, around).await,
             Self::Revoke(args) => {
                 let reason = args.entry.reason.clone().unwrap_or_else(|| "(no reason)".into());
-                let changes = vec![set("agent", agent.to_string()), set("status", format!("revoked: {reason}"))];
+                let old = record(around, agent).await?.and_then(|record| record.external_reference).as_ref().map(described);
+                let mut changes = vec![set("agent", agent.to_string()), set("status", format!("revoked for good: {reason}"))];
+                changes.extend(old.map(|old| Change { what: "external reference", old: Some(old), new: None }));
                 built(contract, &wire::Revoke { token_id: agent, reason: args.entry.reason.clone() }, changes)
             }
-            Self::Transfer(args) => transfer(contract, agent, &args.entry, around.sender),
+            Self::Transfer(args) => transfer(contract, agent, &args.entry, around).await,
             Self::UpdateOperator(args) => update_operator(contract, &args.entry),
             Self::RegisterExternalKey(args) => super::cis8::register(contract, &args.entry),
             Self::UpdateKeyMetadata(args) => super::cis8::update_metadata(contract, &args.entry),
@@ -399,12 +401,13 @@ async fn set_agent_wallet(
     built(contract, &parameter, changes)
 }
 
-fn transfer(
+async fn transfer(
     contract: ContractAddress,
     agent: TokenId,
     args: &options::Transfer,
-    sender: Option<AccountAddress>,
+    around: &Surroundings<'_>,
 ) -> Result<Built, CliError> {
+    let sender = around.sender;
     let to = args.to.ok_or_else(|| CliError::usage("--to is missing"))?;
     let from = args.from.or(sender).ok_or_else(|| CliError::usage("--from or --sender is missing"))?;
     let transfer = wire::Transfer {
@@ -414,8 +417,16 @@ fn transfer(
         to: wire::Receiver::Account(to),
         data: wire::AdditionalData::default(),
     };
-    let changes =
-        vec![set("agent", agent.to_string()), Change { what: "owner", old: Some(from.to_string()), new: Some(to.to_string()) }];
+    // The contract clears both, whoever the receiver is (registry facts, section 3).
+    let record = record(around, agent).await?;
+    let wallet = record.as_ref().and_then(|record| record.agent_wallet).map(|wallet| wallet.to_string());
+    let reference = record.and_then(|record| record.external_reference).as_ref().map(described);
+    let changes = vec![
+        set("agent", agent.to_string()),
+        Change { what: "owner", old: Some(from.to_string()), new: Some(to.to_string()) },
+        Change { what: "wallet", old: wallet, new: None },
+        Change { what: "external reference", old: reference, new: None },
+    ];
     built(contract, &wire::Transfers(vec![transfer]), changes)
 }
 
