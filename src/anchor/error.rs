@@ -95,10 +95,7 @@ pub enum AnchorError {
         key: u8,
     },
     /// The signatures do not reach the account's thresholds.
-    #[error(
-        "the account needs {needed} signature(s) and these keys give {given}: build and sign it with --sign-only --out <file>, have \
-         the others add theirs with `cardproof tx sign`, and send it with `cardproof tx send`"
-    )]
+    #[error("the account needs {needed} signature(s) and these keys give {given}")]
     NotEnoughSignatures {
         /// How many there would be.
         given: u32,

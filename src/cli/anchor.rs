@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
-use cardproof::anchor::flow::{self, AnchorRequest, Card, Context, UriChoice};
-use cardproof::anchor::{follow, Signer, State, Status};
+use cardproof::anchor::flow::{self, AnchorRequest, Card, Context, HalfDone, UriChoice};
+use cardproof::anchor::{follow, AnchorError, Signer, State, Status};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::identity::{AgentName, Badge, Caip19, TokenId};
 use serde_json::json;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             });
         }
         if named.is_none() || (args.card.is_none() && !args.trust_url) {
-            return Err(nothing_to_resume(&wanted));
+            return Err(nothing_to_resume(&wanted, &flow::half_done(&state_folder, &settings.network)));
         }
     }
     // Without an agent there is only resuming, which clap sees to.
@@ -114,8 +114,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let keys = keys.map_or_else(|| args.sender.require(LOOK, shell), Ok)?;
     let context = context(keys.environment.as_deref());
     super::block_on(async {
-        let anchored =
-            flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await.map_err(failure::anchor)?;
+        let anchored = flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await.map_err(failed)?;
         match &anchored.status {
             Some(status) => {
                 conclude::show(status, Some(agent), &chain, &fetcher, context.wait.is_some(), output.json, shell).await
@@ -128,12 +127,37 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
 /// What somebody without keys can do.
 pub(crate) const LOOK: &str = "look without signing: --dry-run with --sender";
 
-fn nothing_to_resume(wanted: &Wanted) -> CliError {
+fn nothing_to_resume(wanted: &Wanted, half_done: &[HalfDone]) -> CliError {
     let agent = wanted.agent.map(|agent| format!(" of agent {agent}")).unwrap_or_default();
-    let whose =
-        wanted.sender.map_or_else(|| "no journal of this network".into(), |sender| format!("not the journal of {sender}"));
-    CliError::refused("nothing_to_resume", format!("there is no anchoring{agent} to go on with: {whose} has one"))
-        .hint("anchor the card anew with cardproof anchor <AGENT> --card <FILE>")
+    let whose = wanted.sender.map_or_else(
+        || "no journal of this network has one".into(),
+        |sender| format!("there is none in the journal of account {sender}"),
+    );
+    let error = CliError::refused("nothing_to_resume", format!("there is no anchoring{agent} to go on with: {whose}"));
+    let is_wanted = |half: &&HalfDone| {
+        wanted.sender.is_none_or(|sender| sender.to_string() == half.sender)
+            && (wanted.agent.is_none() || half.token_id.is_none() || half.token_id == wanted.agent)
+    };
+    match half_done.iter().find(is_wanted) {
+        Some(HalfDone { uri, token_id, .. }) => {
+            let agent = token_id.map(|agent| format!(" of agent {agent}")).unwrap_or_default();
+            error.hint(format!(
+                "a registration in two steps{agent} is half done: go on with it with cardproof register --two-step --uri {uri} and the \
+                 same card and options as before"
+            ))
+        }
+        None => error.hint("anchor the card anew with cardproof anchor <AGENT> --card <FILE>"),
+    }
+}
+
+/// An anchoring that may be the one that an earlier run began.
+fn failed(error: AnchorError) -> CliError {
+    let is_on_its_way = matches!(error, AnchorError::Repeated { .. } | AnchorError::Pending { .. });
+    let error = failure::anchor(error);
+    if is_on_its_way {
+        return error.hint("an anchoring that was interrupted goes on with cardproof anchor --resume");
+    }
+    error
 }
 
 async fn resumed(

@@ -41,7 +41,10 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
         AnchorError::ForeignKey { .. } => CliError::refused("foreign_key", message),
         AnchorError::BadSignature { .. } => CliError::refused("bad_signature", message),
         AnchorError::SignatureConflict { .. } => CliError::refused("signature_conflict", message),
-        AnchorError::NotEnoughSignatures { .. } => CliError::refused("not_enough_signatures", message),
+        AnchorError::NotEnoughSignatures { .. } => CliError::refused("not_enough_signatures", message).hint(
+            "sign it with `cardproof tx register --sign-only --out <FILE>` (a card anew: `cardproof tx set-agent-uri --sign-only`), have the \
+             others add theirs with `cardproof tx sign`, and send it with `cardproof tx send`",
+        ),
         AnchorError::Signer(_) => CliError::cannot_tell("signer", message),
         AnchorError::Build(_) => CliError::usage(message),
         AnchorError::NotATransaction(_) => CliError::negative("not_a_transaction", message),
@@ -86,6 +89,11 @@ fn flow(error: FlowError) -> CliError {
         FlowError::NoTokenId(_) => CliError::cannot_tell("no_token_id", message),
         FlowError::NotHosted { .. } => CliError::cannot_tell("not_hosted", message),
         FlowError::Busy => CliError::cannot_tell("registration_busy", message),
+        FlowError::FilledCard { .. } => {
+            CliError::refused("filled_card", message).hint("name a new file in a folder of yours with --filled-card <FILE>")
+        }
+        FlowError::NotWritten { token_id, .. } => CliError::internal(message)
+            .hint(format!("agent {token_id} is registered; run the same command again with another --filled-card")),
         FlowError::File { .. } => CliError::internal(message),
         FlowError::State { .. } => CliError::refused("state_damaged", message),
     }
@@ -139,6 +147,14 @@ fn private_host(url: &Url) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::cli::exit::Exit;
+
+    #[test]
+    fn too_few_signatures_name_commands_that_there_are() {
+        let error = anchor(AnchorError::NotEnoughSignatures { given: 1, needed: 2 });
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("tx register --sign-only") && hint.contains("tx set-agent-uri --sign-only"), "{hint}");
+        assert!(!error.message.contains("--sign-only"), "neither register nor anchor has it: {}", error.message);
+    }
 
     #[test]
     fn a_uri_that_is_not_fetched_is_refused_with_the_option_that_helps() {

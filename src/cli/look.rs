@@ -7,6 +7,7 @@ use serde_json::{json, Value};
 
 use super::exit::{CliError, Exit};
 use super::failure;
+use super::misgiving;
 use super::shell::Shell;
 use super::terminal;
 use super::tx::options::SenderOptions;
@@ -73,7 +74,10 @@ impl<'a> Look<'a> {
 
 impl Attendant for Look<'_> {
     fn step(&mut self, step: &Step) {
-        self.shell.detail(&step.to_string());
+        match step {
+            Step::Card(card) => misgiving::warn(card, self.shell),
+            _ => self.shell.detail(&step.to_string()),
+        }
     }
 
     fn confirm(&mut self, review: &Review) -> bool {

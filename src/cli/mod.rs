@@ -17,6 +17,7 @@ mod hash;
 mod interrupt;
 mod look;
 mod man;
+mod misgiving;
 mod options;
 mod register;
 mod resume;

@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cardproof::anchor::flow::{self, Card, Context, RegisterRequest, TwoStepRequest};
+use cardproof::anchor::flow::{self, Attendant, Card, CardValues, Context, FlowError, RegisterRequest, Step, TwoStepRequest};
+use cardproof::anchor::Signer;
 use cardproof::chain::AtBlock;
 use cardproof::identity::{Badge, TokenId};
 use cardproof::registry::MetadataEntry;
@@ -91,6 +92,13 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let card = args.card.as_deref().map(read_file).transpose()?;
     if args.dry_run {
         let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
+        if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
+            let badge = Badge { contract: network.registry, token_id: TokenId(0) };
+            let values = CardValues { genesis: network.genesis, badge, owner: onlooker.address() };
+            let failed = |error: FlowError| failure::anchor(error.into());
+            look.step(&Step::Card(flow::fill(template, &values).map_err(failed)?));
+            flow::require_writable(args.filled_card.as_deref(), path).map_err(failed)?;
+        }
         // Of two steps, the first is what can be seen now: it registers without a digest.
         let card = (!args.two_step).then(|| card.map_or(Card::TrustUrl, Card::Local));
         let check_url = !args.send.no_url_check;

@@ -6,6 +6,7 @@ use cardproof::registry::Timestamp;
 
 use super::exit::CliError;
 use super::interrupt::{self, Watch};
+use super::misgiving;
 use super::shell::Shell;
 
 /// Shows steps on stderr and asks there.
@@ -13,6 +14,7 @@ pub(crate) struct Terminal<'a> {
     shell: &'a Shell,
     yes: bool,
     watch: Option<Watch>,
+    has_looked: bool,
 }
 
 impl<'a> Terminal<'a> {
@@ -22,7 +24,7 @@ impl<'a> Terminal<'a> {
             return Err(CliError::refused("confirmation_needed", "there is no terminal to confirm the transaction in")
                 .hint("confirm it with --yes, or look at it first with --dry-run"));
         }
-        Ok(Self { shell, yes, watch: None })
+        Ok(Self { shell, yes, watch: None, has_looked: false })
     }
 }
 
@@ -33,6 +35,12 @@ impl Attendant for Terminal<'_> {
             Step::Signed(hash) => {
                 self.watch = Some(interrupt::watch(*hash, self.shell));
                 self.shell.always(&step.to_string());
+            }
+            // The filled card of two steps is looked at before the first and comes again in the second.
+            Step::Card(card) => {
+                if !std::mem::replace(&mut self.has_looked, true) {
+                    misgiving::warn(card, self.shell);
+                }
             }
             Step::State(_, State::Received | State::Committed | State::Unknown) | Step::Fetching(_) | Step::Searching { .. } => {
                 self.shell.detail(&step.to_string());

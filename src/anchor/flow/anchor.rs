@@ -110,6 +110,9 @@ pub(super) async fn digest_of<F: CardFetcher>(
     check_url: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<Sha256Digest, FlowError> {
+    if let Card::Local(bytes) = card {
+        attendant.step(&Step::Card(bytes.clone()));
+    }
     match card {
         Card::Local(bytes) if !check_url => Ok(Sha256Digest::of(bytes)),
         Card::Local(bytes) => {
@@ -122,6 +125,9 @@ pub(super) async fn digest_of<F: CardFetcher>(
             attendant.step(&Step::Fetching(uri.to_owned()));
             let served = fetch(fetcher, uri, Origin::Untrusted).await?;
             let (sha256, bytes) = (served.body.sha256, served.body.bytes);
+            if let Some(card) = &served.body.kept {
+                attendant.step(&Step::Card(card.to_vec()));
+            }
             attendant.step(&Step::Note(format!("{uri} serves {bytes} bytes with SHA-256 {sha256}, which is taken on trust")));
             Ok(sha256)
         }

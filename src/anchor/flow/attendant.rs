@@ -52,6 +52,8 @@ pub struct Change {
 pub enum Step {
     /// A URI is fetched.
     Fetching(String),
+    /// The card that is about to be anchored, when its bytes are known: something to look at before it is signed.
+    Card(Vec<u8>),
     /// The registry is searched for an agent of the same owner and URI.
     Searching {
         /// How many agents have been read.
@@ -84,6 +86,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fetching(uri) => write!(f, "fetching {uri}"),
+            Self::Card(card) => write!(f, "the card has {} bytes", card.len()),
             Self::Searching { read, of } => write!(f, "looking for an agent with the same owner and URI: {read} of {of}"),
             Self::Signed(hash) => write!(f, "signed: the transaction is {hash}"),
             Self::Sent(hash) => write!(f, "sent {hash}"),

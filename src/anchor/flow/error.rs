@@ -123,6 +123,24 @@ pub enum FlowError {
         /// What the operating system said.
         cause: io::Error,
     },
+    /// The filled card of a two-step registration would find no place.
+    #[error("the filled card cannot be written to {path}: {why}; nothing was sent", path = path.display())]
+    FilledCard {
+        /// Where it was to go; the template when its place would be beside that.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The agent is registered, and its filled card could not be written.
+    #[error("the filled card cannot be written to {path}: {cause}; agent {token_id} is registered", path = path.display())]
+    NotWritten {
+        /// The new agent.
+        token_id: TokenId,
+        /// Where it was to go.
+        path: PathBuf,
+        /// What the operating system said.
+        cause: io::Error,
+    },
     /// The file that remembers how far a two-step registration came.
     #[error("{path} is not the state of a two-step registration: {why}; look at it and move it away to go on", path = path.display())]
     State {

@@ -32,10 +32,9 @@ impl Progress {
         uri: &str,
         template: &[u8],
     ) -> Result<Self, FlowError> {
-        let short = |text: String| text.chars().take(16).collect::<String>();
         let what = Sha256Digest::of(&[uri.as_bytes(), b"\0", template].concat());
         let name = format!("{sender}-{}.json", short(what.to_string()));
-        let path = state_folder.join("two-step").join(short(network.genesis.to_string())).join(name);
+        let path = folder(state_folder, network).join(name);
         let lock = lock(&path)?;
         let mut progress = Self { path, uri: uri.to_owned(), registration: None, token_id: None, _lock: lock };
         match fs::read(&progress.path) {
@@ -116,6 +115,43 @@ impl Progress {
         };
         write().map_err(|cause| FlowError::File { path: self.path.clone(), cause }.into())
     }
+}
+
+/// A two-step registration that was begun and not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HalfDone {
+    /// Whose it is, as its file says.
+    pub sender: String,
+    /// Where its card will be hosted.
+    pub uri: String,
+    /// Its agent, once it is registered.
+    pub token_id: Option<TokenId>,
+}
+
+/// The two-step registrations of a network that can be gone on with. What cannot be read is left out: this only helps to find them.
+pub fn half_done(state_folder: &Path, network: &Network) -> Vec<HalfDone> {
+    let folder = folder(state_folder, network);
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<HalfDone> = files.filter_map(|path| half_done_at(&path)).collect();
+    found.sort_by(|a, b| (&a.sender, &a.uri).cmp(&(&b.sender, &b.uri)));
+    found
+}
+
+fn half_done_at(path: &Path) -> Option<HalfDone> {
+    let (sender, _) = path.file_name()?.to_str()?.strip_suffix(".json")?.split_once('-')?;
+    let json: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let text = |field: &str| json.get(field).and_then(Value::as_str);
+    let token_id = text("token_id").and_then(|text| text.parse().ok());
+    let is_begun = token_id.is_some() || text("registration").is_some();
+    is_begun.then(|| Some(HalfDone { sender: sender.to_owned(), uri: text("uri")?.to_owned(), token_id }))?
+}
+
+fn folder(state_folder: &Path, network: &Network) -> PathBuf {
+    state_folder.join("two-step").join(short(network.genesis.to_string()))
+}
+
+fn short(text: String) -> String {
+    text.chars().take(16).collect()
 }
 
 /// Holds a two-step registration, or refuses when another run does.

@@ -73,14 +73,18 @@ pub async fn two_step<F: CardFetcher, S: Signer>(
         badge: Badge { contract: registry, token_id },
         owner: signer.address(),
     };
-    fill(&request.template, &values(TokenId(0)))?;
+    attendant.step(&Step::Card(fill(&request.template, &values(TokenId(0)))?));
     let token_id = match progress.token_id() {
         Some(token_id) => token_id,
-        None => registered(context, request, signer, attendant, &mut progress).await?,
+        None => {
+            require_writable(request.out.as_deref(), &request.name_for_output)?;
+            registered(context, request, signer, attendant, &mut progress).await?
+        }
     };
     let card = fill(&request.template, &values(token_id))?;
     let file = request.out.clone().unwrap_or_else(|| named(&request.name_for_output, token_id));
-    if write_once(&file, &card)? {
+    let not_written = |cause| FlowError::NotWritten { token_id, path: file.clone(), cause };
+    if write_once(&file, &card).map_err(not_written)? {
         attendant.step(&Step::Written(file.clone()));
     }
     hosted(context, request, &card, &file, attendant).await?;
@@ -207,27 +211,49 @@ fn named(template: &Path, token_id: TokenId) -> PathBuf {
     template.with_extension(format!("{token_id}.{extension}"))
 }
 
+/// Requires that the filled card will find its place: `out`, or beside the template. Nothing is left there.
+///
+/// # Errors
+/// [`FlowError::FilledCard`].
+pub fn require_writable(out: Option<&Path>, template: &Path) -> Result<(), FlowError> {
+    let path = out.unwrap_or(template);
+    let refused = |why: String| FlowError::FilledCard { path: path.to_owned(), why };
+    if let Some(out) = out {
+        let same = out.canonicalize().ok().zip(template.canonicalize().ok());
+        if same.is_some_and(|(out, template)| out == template) {
+            return Err(refused("it is the card with the placeholders itself".into()));
+        }
+        if out.is_dir() {
+            return Err(refused("it is a folder".into()));
+        }
+        // What it should hold is not known before the agent has its token, so it cannot be the filled card.
+        if out.symlink_metadata().is_ok() {
+            return Err(refused("it exists already".into()));
+        }
+    }
+    tempfile::NamedTempFile::new_in(folder_of(path))
+        .map(drop)
+        .map_err(|error| refused(format!("nothing can be written to its folder: {error}")))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a file unless it has this content already, in which case it returns `false`. One of other content is not overwritten.
-fn write_once(path: &Path, content: &[u8]) -> Result<bool, FlowError> {
+fn write_once(path: &Path, content: &[u8]) -> std::io::Result<bool> {
     use std::io::{Error, ErrorKind, Write};
 
-    let failed = |cause| FlowError::File { path: path.to_owned(), cause };
     match std::fs::read(path) {
         Ok(present) if present == content => return Ok(false),
-        Ok(_) => {
-            return Err(failed(Error::new(
-                ErrorKind::AlreadyExists,
-                "it exists with other content; move it away, or name another file",
-            )));
-        }
+        Ok(_) => return Err(Error::new(ErrorKind::AlreadyExists, "it exists with other content")),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(error),
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    make_readable(&file).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
+    file.write_all(content).and_then(|()| file.as_file().sync_all())?;
+    make_readable(&file)?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(true)
 }
 

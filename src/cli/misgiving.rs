@@ -1,0 +1,69 @@
+//! What to think twice about before a card is anchored. Nothing here refuses: whose card it is decides.
+
+use cardproof::anchor::flow::has_placeholder;
+use cardproof::card::{lint, Code, Document, Finding, LintContext, Node, Severity};
+
+use super::shell::Shell;
+
+/// Warns of a card that readers could not use.
+pub(crate) fn warn(card: &[u8], shell: &Shell) {
+    misgivings(card).iter().for_each(|misgiving| shell.warning(misgiving));
+}
+
+/// One sentence for each kind of fault.
+fn misgivings(card: &[u8]) -> Vec<String> {
+    let document = Document::parse(card);
+    let findings = lint(&document, &LintContext::default()).findings;
+    let said = |finding: &Finding| format!("{} ({}, line {})", finding.message, finding.code, finding.line);
+    if document.root().and_then(Node::as_object).is_none() {
+        let start = card.trim_ascii_start();
+        if start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).starts_with(b"<") {
+            return vec!["the card is an HTML page or another markup, not JSON: nobody could read it as a card".into()];
+        }
+        let why = findings.first().map(|finding| format!(": {}", said(finding))).unwrap_or_default();
+        return vec![format!("the card is not a JSON object{why}")];
+    }
+    let mut misgivings = Vec::new();
+    let unfilled = findings.iter().find(|finding| finding.code == Code::Placeholder);
+    match unfilled {
+        Some(finding) => misgivings.push(format!("a placeholder in the card is not filled in: {}", said(finding))),
+        None if has_placeholder(card) => {
+            misgivings.push("a placeholder such as {{badge}} in the card is not filled in: register --two-step does that".into());
+        }
+        None => {}
+    }
+    let is_error = |finding: &&Finding| finding.severity == Severity::Error && finding.code != Code::Placeholder;
+    let errors: Vec<&Finding> = findings.iter().filter(is_error).collect();
+    if let Some(first) = errors.first() {
+        let count = match errors.len() {
+            1 => "an error".into(),
+            many => format!("{many} errors, the first of which is"),
+        };
+        misgivings.push(format!("a lint of the card finds {count}: {}; cardproof card lint shows everything", said(first)));
+    }
+    misgivings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_fault_is_one_sentence() {
+        let good = std::fs::read("tests/cards/combined.json").unwrap();
+        assert_eq!(misgivings(&good), [] as [String; 0]);
+        for (card, says) in [
+            (&b"<!DOCTYPE html><html></html>"[..], &["HTML"][..]),
+            (b"\xef\xbb\xbf\n<html>", &["HTML"]),
+            (b"{\"name\": ", &["not a JSON object"]),
+            (b"[]", &["not a JSON object"]),
+            (b"", &["not a JSON object"]),
+            (b"{\"token\": \"{{badge}}\"}", &["{{badge}}", "unknown_dialect"]),
+            (b"{\"url\": \"\", \"name\": 3}", &["errors, the first of which is"]),
+        ] {
+            let found = misgivings(card);
+            assert_eq!(found.len(), says.len(), "{found:?}");
+            assert!(found.iter().zip(says).all(|(found, says)| found.contains(says)), "{found:?} {says:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the commands say before and after: misgivings, what a change takes with it, and how to go on.
+
+use std::time::Duration;
+
+use cardproof::devnet::Devnet;
+
+use crate::bench::Bench;
+
+const GOOD: &str = include_str!("../cards/combined.json");
+
+fn warnings(stderr: &str) -> Vec<&str> {
+    stderr.lines().filter(|line| line.starts_with("warning: ")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_nobody_could_read_is_warned_of_and_never_refused() {
+    let bench = Bench::new().await;
+    let register = |name: &'static str, body: &'static str| (bench.serve(&format!("/{name}"), body), bench.write(name, body));
+    for (name, body, says) in [
+        ("good", GOOD, None),
+        ("placeholder", "{\"name\": \"{{badge}}\"}", Some("a placeholder such as {{badge}}")),
+        ("page", "<!doctype html><p>Log in</p>", Some("an HTML page")),
+        ("text", "card", Some("not a JSON object")),
+        ("lint", "{\"name\": \"a\"}", Some("unknown_dialect")),
+    ] {
+        let (uri, card) = register(name, body);
+        let base = ["register", "--uri", &uri, "--yes", "--json"];
+        let mut runs = vec![bench.run_as(1, &[&base[..], &["--card", &card, "--dry-run"]].concat()).await.code(0)];
+        runs.push(bench.run_as(1, &[&base[..], &["--trust-url", "--dry-run"]].concat()).await.code(0));
+        runs.push(bench.run_as(1, &[&base[..], &["--card", &card]].concat()).await.code(0));
+        let agent = runs.last().unwrap().json()["token_id"].as_str().unwrap().to_owned();
+        runs.push(bench.run_as(1, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(0));
+        for run in runs {
+            let stderr = run.stderr();
+            let warned = warnings(&stderr);
+            match says {
+                None => assert_eq!(warned, [] as [&str; 0], "{name}"),
+                Some(says) => {
+                    assert_eq!(warned.iter().filter(|line| line.contains(says)).count(), 1, "{name}: {stderr}");
+                    let signed = stderr.find("signed: the transaction").unwrap_or(usize::MAX);
+                    assert!(stderr.find(says).unwrap() < signed, "{name}: before it is signed: {stderr}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_filled_card_finds_its_place_before_anything_is_sent() {
+    let bench = Bench::new().await;
+    let uri = bench.url("/card.json");
+    let card = bench.write("card.json", "{ \"token\": \"{{badge}}\" }\n");
+    let there = bench.write("there.json", "{}");
+    let folder = bench.folder.path().to_str().unwrap().to_owned();
+    let two_step = |out: &str, more: &[&str]| {
+        let mut args = ["register", "--two-step", "--card", &card, "--uri", &uri, "--host-wait", "0s", "--yes", "--json"]
+            .map(str::to_owned)
+            .to_vec();
+        args.extend(["--filled-card", out].iter().chain(more).map(|arg| (*arg).to_owned()));
+        args
+    };
+    let run = async |args: Vec<String>| bench.run_as(1, &args.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for (out, why) in [
+        (bench.text("nowhere/card.json"), "folder"),
+        (folder, "it is a folder"),
+        (card.clone(), "with the placeholders itself"),
+        (there, "it exists already"),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            let ran = run(two_step(&out, more)).await.code(2).says(why).says("nothing was sent");
+            assert_eq!(ran.error(), "filled_card");
+        }
+        assert_eq!(bench.sent_by(1).await, 0, "{out}");
+    }
+    // It was free then, and is not any more once the agent is registered.
+    let out = bench.text("filled.json");
+    run(two_step(&out, &[])).await.code(3);
+    bench.write("filled.json", "{}");
+    let again = run(two_step(&out, &[])).await.code(5);
+    again.says("agent 0 is registered; run the same command again with another --filled-card");
+    run(two_step(&bench.text("other.json"), &[])).await.code(3).says("other.json");
+    assert_eq!(bench.sent_by(1).await, 1);
+    // And resuming an anchoring says what there is instead.
+    let resume =
+        bench.run_as(1, &["anchor", "--resume", "--yes", "--json"]).await.code(2).says("register --two-step").says("of agent 0");
+    assert_eq!(resume.error(), "nothing_to_resume");
+    assert!(resume.stderr().contains(&format!("there is none in the journal of account {}", bench.address(1))));
+    let other = bench.run_as(2, &["anchor", "--resume", "--yes"]).await.code(2);
+    assert!(!other.stderr().contains("--two-step"), "that of another account: {}", other.stderr());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_anchoring_points_to_the_first() {
+    let delay = Duration::from_secs(2);
+    let bench = Bench::built(Devnet::builder().commit_delay(delay).finality_delay(delay)).await;
+    let uri = bench.serve("/card.json", GOOD);
+    let agent = bench.agent(&uri).await;
+    let card = bench.write("card.json", GOOD);
+    let anchor = ["anchor", &agent, "--card", &card, "--yes", "--json"];
+    bench.run_as(1, &[&anchor[..], &["--no-wait"]].concat()).await.code(0);
+    let again = bench.run_as(1, &anchor).await.code(2).says("cardproof anchor --resume");
+    assert_eq!(again.error(), "already_signed");
+    bench.run_as(1, &[&anchor[..], &["--resume"]].concat()).await.code(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_and_a_revocation_show_all_that_they_take_with_them() {
+    let bench = Bench::new().await;
+    let agent = bench.agent("https://a.example/card.json").await;
+    let (own, wallet) = (bench.address(1), bench.address(3));
+    let wallet_keys = bench.text("3.json");
+    let bind =
+        ["tx", "set-agent-wallet", &agent, "--wallet", &wallet, "--wallet-keys", &wallet_keys, "--deadline", "10m", "--yes"];
+    bench.run_as(1, &bind).await.code(0);
+    let shown = bench.run(&["show", &agent, "--json"]).await.code(0).json();
+    assert_eq!(shown["agent_wallet"], wallet.as_str());
+    let moved = bench.run_as(1, &["tx", "transfer", &agent, "--to", &own, "--yes"]).await.code(0);
+    moved.says(&format!("erases     wallet, which was {wallet}")).says("leaves     external reference unset");
+    let shown = bench.run(&["show", &agent, "--json"]).await.code(0).json();
+    assert!(shown["agent_wallet"].is_null(), "the review said what the contract does, to oneself too: {shown:#}");
+    bench.run_as(1, &["tx", "revoke", &agent, "--yes"]).await.code(0).says("status to revoked for good");
+}
