@@ -8,6 +8,7 @@ mod engine;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;
+mod reports;
 mod seams;
 mod shared;
 #[path = "../support/mod.rs"]

@@ -128,6 +128,14 @@ fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| "a number from 1 to 100000 is needed".into())
 }
 
+impl RunArgs {
+    /// Refuses what could not be done, before any work.
+    pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
+        let store = if self.no_store { None } else { self.work.store.file(config)? };
+        self.format.check(store.as_deref())
+    }
+}
+
 impl WorkOptions {
     /// How verdicts are recorded.
     pub(super) fn record_settings(&self, notifier: Option<&Notifier>) -> RecordSettings {

@@ -1,6 +1,6 @@
 //! Where the memory of audits is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cardproof::audit::store::{Store, StoreError, StoreLocation};
 use cardproof::audit::RunScope;
@@ -24,6 +24,11 @@ impl StoreOptions {
     /// Opens it; it is made when there is none.
     pub(super) async fn open(&self, config: &Config) -> Result<Store, CliError> {
         Store::open(&self.location(config)?).await.map_err(failed)
+    }
+
+    /// Its file, when it is one.
+    pub(super) fn file(&self, config: &Config) -> Result<Option<PathBuf>, CliError> {
+        Ok(self.location(config)?.path().map(Path::to_owned))
     }
 
     fn location(&self, config: &Config) -> Result<StoreLocation, CliError> {

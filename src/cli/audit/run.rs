@@ -52,6 +52,7 @@ impl<'a> Session<'a> {
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
         let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
+        args.check(&config)?;
         let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
             Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
