@@ -1,6 +1,7 @@
 //! Runs of an audit: against scripted seams, and as the command against the local chain.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod alerts;
 mod changed;
 mod command;
 mod daemon;

@@ -20,6 +20,7 @@ use crate::cli::connect;
 use crate::cli::exit::CliError;
 use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::Shell;
 use crate::cli::tally::ExitOptions;
 
 /// What a run is told.
@@ -130,7 +131,10 @@ fn positive(text: &str) -> Result<usize, String> {
 
 impl RunArgs {
     /// Refuses what could not be done, before any work.
-    pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
+    pub(super) fn check(&self, config: &Config, shell: &Shell) -> Result<(), CliError> {
+        if self.no_store {
+            self.work.notify.refuse_without_store(config, shell)?;
+        }
         let store = if self.no_store { None } else { self.work.store.file(config)? };
         self.format.check(store.as_deref())
     }

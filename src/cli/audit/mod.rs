@@ -8,6 +8,7 @@ mod notify;
 mod output;
 mod plan;
 mod pump;
+mod retry;
 mod run;
 mod select;
 mod stop;
@@ -43,6 +44,7 @@ enum Command {
     Diff(Box<history::DiffArgs>),
     Runs(Box<history::RunsArgs>),
     Worker(Box<worker::WorkerArgs>),
+    Retry(Box<retry::RetryArgs>),
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
@@ -55,5 +57,6 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Some(Command::Diff(args)) => history::diff(args, shell, output),
         Some(Command::Runs(args)) => history::runs(args, shell, output),
         Some(Command::Worker(args)) => worker::run(args, shell, output),
+        Some(Command::Retry(args)) => retry::run(args, shell, output),
     }
 }

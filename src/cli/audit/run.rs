@@ -52,7 +52,7 @@ impl<'a> Session<'a> {
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
         let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
-        args.check(&config)?;
+        args.check(&config, shell)?;
         let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
             Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
@@ -95,12 +95,13 @@ impl<'a> Session<'a> {
             _ => self.execute(&audit, plan, stop, metrics).await,
         };
         audit.reader().take_warnings().iter().for_each(|warning| self.shell.detail(warning));
-        if let Some(notifier) = &self.notifier {
-            notify::deliver(notifier, self.args.work.notify.notify_patience, self.shell).await?;
+        if let Some(store) = &self.store {
+            notify::deliver(store, self.notifier.as_ref(), self.args.work.notify.notify_patience, self.shell).await?;
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
-            store.forget(keep).await.map_err(database::failed)?;
+            let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
+            store.forget(keep, &sinks).await.map_err(database::failed)?;
         }
         ended
     }

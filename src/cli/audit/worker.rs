@@ -62,9 +62,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         let audit = audit.map_err(connect::refused)?;
         let settings = work_options.record_settings(notifier.as_ref());
         let finished = work(&store, &audit, &run, (&settings, args.lease), stop, shell).await?;
-        if let Some(notifier) = &notifier {
-            notify::deliver(notifier, work_options.notify.notify_patience, shell).await?;
-        }
+        notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, shell).await?;
         store.close().await;
         let Some(finished) = finished else { return Ok(Exit::Interrupted) };
         history::print_runs(&[finished], shell, output.json);
