@@ -9,6 +9,7 @@ mod engine;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;
+mod past;
 mod reports;
 mod seams;
 mod shared;

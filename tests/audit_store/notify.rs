@@ -256,6 +256,7 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
     let mut raw: sqlx::SqliteConnection = sqlx::Connection::connect_with(&options).await.unwrap();
     for sql in [
         "UPDATE layout SET version = 2",
+        "ALTER TABLE agents DROP COLUMN block_height",
         "UPDATE deliveries SET sink = 'webhook-0123456789abcdef'",
         // Another URL was configured for a while, and has taken all.
         "INSERT INTO deliveries SELECT 'webhook-fedcba9876543210', idempotency_key, 1, 0, 1, NULL FROM deliveries",
@@ -268,6 +269,8 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
     assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 4);
     assert_eq!(receiver.seen.lock().unwrap().iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
     assert_eq!(stage.store.waiting().await.unwrap(), []);
+    let agents = stage.store.agents(&super::stage::scope()).await.unwrap();
+    assert!(agents.iter().all(|agent| agent.block_height == Some(1000)), "the block of the last run is known from the run");
 }
 
 #[cfg(unix)]

@@ -76,17 +76,28 @@ impl Store {
         let sql = format!("SELECT {MEMORY} FROM agents WHERE scope_id = ? AND token_id = ?");
         let Some(row) = open.row(&sql, of_agent()).await? else { return Ok(None) };
         let memory = memory_of(&open, &row)?;
-        // Through the runs, which are few: the results are in the order of their runs.
-        let sql = "SELECT results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
-            results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes
-            FROM runs JOIN results ON results.run_id = runs.id
-            WHERE runs.scope_id = ? AND results.token_id = ? ORDER BY runs.id DESC";
-        let rows = open.rows(sql, of_agent()).await?;
-        let results = rows.iter().map(|row| result_of(&open, row)).collect::<Result<_, _>>()?;
+        let results = results_where(&mut open, "", "", of_agent()).await?;
         let transitions = transitions_where(&mut open, "scope_id = ? AND token_id = ? ORDER BY id DESC", of_agent()).await?;
         let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
         let bodies = digests(&mut open, scope_id, token_id, "body").await?;
         Ok(Some(AgentHistory { memory, results, transitions, anchors, bodies }))
+    }
+
+    /// The newest results of runs before `before` on one agent, at most so many, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn recent(
+        &self,
+        scope: &RunScope,
+        token_id: TokenId,
+        before: i64,
+        most: u16,
+    ) -> Result<Vec<PastResult>, StoreError> {
+        let mut open = self.database.read("reading an agent's newest results").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        let values = vec![scope_id.into(), token_id.0.into(), before.into(), i64::from(most).into()];
+        results_where(&mut open, " AND runs.id < ?", " LIMIT ?", values).await
     }
 
     /// What is known about every agent of a scope, in the order of their token ids, without their results.
@@ -216,6 +227,24 @@ impl Pages {
         };
         Ok(Some(rows))
     }
+}
+
+/// The results on an agent, the newest first. `values` begin with its scope and its token id.
+async fn results_where(
+    open: &mut Transaction,
+    condition: &str,
+    limit: &str,
+    values: Vec<Value>,
+) -> Result<Vec<PastResult>, StoreError> {
+    // Through the runs, which are few: the results are in the order of their runs.
+    let sql = format!(
+        "SELECT results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
+            results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes
+        FROM runs JOIN results ON results.run_id = runs.id
+        WHERE runs.scope_id = ? AND results.token_id = ?{condition} ORDER BY runs.id DESC{limit}"
+    );
+    let rows = open.rows(&sql, values).await?;
+    rows.iter().map(|row| result_of(open, row)).collect()
 }
 
 fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {

@@ -34,6 +34,8 @@ pub struct AgentMemory {
     pub last_run: i64,
     /// Whether the registry had it when that could last be told; `None` when it never could.
     pub present: Option<bool>,
+    /// The height of the newest block that it was judged at; `None` when no node could be asked yet.
+    pub block_height: Option<u64>,
     /// The class of the last verdict.
     pub class: Class,
     /// The reason of the last verdict.
@@ -81,6 +83,12 @@ pub(super) struct Change {
     pub(super) after: Option<String>,
 }
 
+/// Whether a verdict is about a block before the newest one that the agent was judged at: it says nothing about now.
+pub(super) fn is_past(before: Option<&AgentMemory>, verdict: &Verdict) -> bool {
+    let (newest, block) = (before.and_then(|memory| memory.block_height), verdict.block);
+    newest.zip(block).is_some_and(|(newest, block)| block.height < newest)
+}
+
 /// Takes a verdict into the memory of an agent and says what it changes.
 pub(super) fn remember(
     before: Option<AgentMemory>,
@@ -95,6 +103,7 @@ pub(super) fn remember(
     see_class(&mut memory, verdict, patience, &mut changes);
     memory.last_seen = verdict.started_at;
     memory.last_run = run.id;
+    memory.block_height = verdict.block.map(|block| block.height).or(memory.block_height);
     memory.reason = verdict.reason;
     if verdict.class() == Class::Match {
         memory.last_match = Some(verdict.started_at);
@@ -110,6 +119,7 @@ fn blank(token_id: TokenId, verdict: &Verdict, run: RunFacts) -> AgentMemory {
         last_seen: verdict.started_at,
         last_run: run.id,
         present: None,
+        block_height: None,
         class: verdict.class(),
         reason: verdict.reason,
         since: verdict.started_at,

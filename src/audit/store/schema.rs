@@ -99,6 +99,10 @@ const LAYOUTS: &[&[&str]] = &[
         // Which of them is the one of today nobody knows: it is asked once more.
         "DELETE FROM disabled_sinks WHERE sink LIKE 'webhook-%'",
     ],
+    &[
+        "ALTER TABLE agents ADD COLUMN block_height BIGINT",
+        "UPDATE agents SET block_height = (SELECT runs.block_height FROM runs WHERE runs.id = agents.last_run)",
+    ],
 ];
 
 /// Any number that other programs do not lock.

@@ -28,7 +28,8 @@ use crate::cli::tally::ExitOptions;
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) select: SelectOptions,
-    /// Judge at this finalized block of the past instead of the newest
+    /// Judge at this finalized block of the past instead of the newest; what it finds about agents that were judged at a newer one
+    /// is kept as a result and is no change
     #[arg(long, value_name = "HASH|HEIGHT", conflicts_with = "resume")]
     pub(super) at_block: Option<AtBlock>,
     #[command(flatten)]

@@ -130,6 +130,9 @@ impl<'a> Session<'a> {
     ) -> Result<Exit, CliError> {
         let Plan { selection, run, done } = plan;
         let (args, store) = (self.args, self.store.as_ref());
+        if let Some(store) = store {
+            history::say_past(store, &run, self.shell).await?;
+        }
         let mut tally = args.exit.tally()?;
         tally.add_counts(&run.summary);
         let earlier = done.len() as u64;
@@ -212,10 +215,13 @@ async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, Cli
 
 async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
     let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
-    let history = store.history(&run.scope, subject.token_id).await.map_err(database::failed)?;
-    let results = history.map(|history| history.results).unwrap_or_default();
-    let earlier = results.into_iter().rev().filter(|result| result.run != run.id);
-    Ok(earlier.map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 }).collect())
+    let most = HistoryPoint::SHOWN;
+    let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
+    Ok(results
+        .into_iter()
+        .rev()
+        .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
+        .collect())
 }
 
 fn header(run: &RunInfo) -> RunHeader {
