@@ -184,6 +184,9 @@ fn is_new(memory: &AgentMemory, run: RunFacts) -> bool {
 /// What the verdict is, over time.
 fn see_class(memory: &mut AgentMemory, verdict: &Verdict, patience: Patience, changes: &mut Vec<Change>) {
     let class = verdict.class();
+    // What nothing has been reported about begins with the first class that is decided, silently: unless it could not be decided
+    // before, and is a mismatch, which nobody has been told of then.
+    let first_mismatch = memory.settled.is_none() && memory.consecutive > 0 && class == Class::Mismatch;
     if memory.class == class {
         memory.consecutive += 1;
     } else {
@@ -209,10 +212,13 @@ fn see_class(memory: &mut AgentMemory, verdict: &Verdict, patience: Patience, ch
         changes.push(change(TransitionKind::FromUndecided, Some(Class::Undecided.as_str()), Some(class.as_str())));
         memory.settled = memory.decided;
     }
-    // What nothing has been reported about yet is where reports begin.
-    let enough = memory.settled.is_none() || memory.candidate_count >= patience.min_consecutive.max(1);
+    let begins = memory.settled.is_none() && !first_mismatch;
+    let enough = begins || memory.candidate_count >= patience.min_consecutive.max(1);
     if memory.settled == Some(class) || !enough {
         return;
+    }
+    if first_mismatch {
+        changes.push(change(TransitionKind::FromUndecided, Some(Class::Undecided.as_str()), Some(class.as_str())));
     }
     let kind = match (memory.decided, class) {
         (Some(Class::Match), Class::Mismatch) => Some(TransitionKind::MatchToMismatch),
