@@ -99,7 +99,8 @@ pub(super) struct WorkOptions {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Daemon")]
 pub(super) struct DaemonOptions {
-    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; SIGHUP reads the configuration again. A run
+    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; with --json, one document per
+    /// run. SIGHUP reads the configuration again. A run
     /// that a daemon left unfinished is gone on with by itself, unless it began longer ago than a day and than this
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) every: Option<Duration>,

@@ -29,7 +29,10 @@ use super::shell::Shell;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Exit codes: 0 every agent matches; 1 a mismatch; 2 refused before any work, or nothing selected; 3 undecided, no \
-    mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted."
+    mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted.\n\n\
+    Settings with no flag of their own: CARDPROOF_STORE (a file or the URL of a PostgreSQL database), CARDPROOF_WEBHOOK_URL and \
+    CARDPROOF_WEBHOOK_SECRET. In cardproof.toml the table [audit] has store, webhook_url, webhook_secret_file, notify_command (a \
+    list: the program and its arguments) and keep."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
