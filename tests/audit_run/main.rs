@@ -6,6 +6,7 @@ mod changed;
 mod command;
 mod daemon;
 mod engine;
+mod inputs;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;

@@ -70,7 +70,7 @@ async fn open(
 ) -> Result<(Store, NetworkSettings), CliError> {
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(network, &config)?;
-    Ok((store.open(&config).await?, network))
+    Ok((store.open_existing(&config).await?, network))
 }
 
 /// A transition in documents.

@@ -36,7 +36,7 @@ struct RetryDocument {
 pub(super) fn run(args: &RetryArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
     let (told, waiting) = crate::cli::block_on(async {
-        let store = args.store.open(&config).await?;
+        let store = args.store.open_existing(&config).await?;
         let notifier = args.notify.notifier(&config, &args.fetch, &args.tls, &store, shell)?;
         let Some(notifier) = notifier else {
             return Err(CliError::refused("configuration", "there is nobody to tell")
