@@ -58,6 +58,15 @@ pub fn check_uri(uri: &str) -> Result<(), FetchFailure> {
     }
 }
 
+/// The URL that a host is asked for when `uri` is fetched; `None` when none is.
+#[cfg(feature = "audit")]
+pub(crate) fn asked_url(uri: &str) -> Option<Url> {
+    match Target::of(uri, &FetchSettings::default()) {
+        Ok(Target::Http(url)) => Some(url),
+        _ => None,
+    }
+}
+
 /// The text itself, before any parser: the WHATWG one silently drops some of these characters.
 fn check_text(uri: &str) -> Result<(), Stop> {
     if uri.is_empty() {

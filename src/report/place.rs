@@ -136,7 +136,8 @@ fn unnamed(error: io::Error) -> io::Error {
     error.kind().into()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::io::Write;
     use std::os::unix::fs::{symlink, PermissionsExt};

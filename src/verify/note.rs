@@ -50,6 +50,24 @@ pub enum NoteCode {
 }
 
 impl NoteCode {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::MatchesWithoutFinalNewline,
+        Self::MatchesWithFinalNewline,
+        Self::MatchesWithLf,
+        Self::MatchesWithCrlf,
+        Self::MatchesWithoutBom,
+        Self::MatchesWithBom,
+        Self::MatchesBeforeDecoding,
+        Self::BodyLooksCompressed,
+        Self::MatchesReserialized,
+        Self::ContentTypeHtml,
+        Self::LooksLikeBotWall,
+        Self::LengthUnverified,
+        Self::BomPresent,
+        Self::MatchesOlderAnchor,
+    ];
+
     /// The name in documents.
     pub fn as_str(self) -> &'static str {
         match self {

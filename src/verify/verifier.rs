@@ -240,6 +240,12 @@ impl Verdict {
         }
     }
 
+    /// A verdict that was reached before, of which only this is known yet.
+    #[cfg(feature = "audit")]
+    pub(crate) fn stored(subject: Subject, reason: Reason) -> Self {
+        Self { subject: Some(subject), reason, message: reason.sentence().to_owned(), ..Self::undecided() }
+    }
+
     pub(crate) fn decide(&mut self, reason: Reason) {
         self.reason = reason;
         reason.sentence().clone_into(&mut self.message);

@@ -14,19 +14,20 @@ use concordium_rust_sdk::v2::generated::{
     block_item_summary::Details, contract_trace_element as trace, contract_trace_element::Element,
 };
 use prost::Message;
+use serde_json::Value;
 
 use crate::mock_node::{record, settings, Answer, MockNode, World, GENESIS, REGISTRY};
 use crate::support::card_host::{Answer as HostAnswer, CardHost};
-use crate::support::command::Tool;
+use crate::support::command::{assert_valid, Tool};
 
 const CARD: &[u8] = b"a card";
 const LOOPBACK: [&str; 6] = ["--allow-http", "--allow-private", "--per-host", "4", "--per-host-rate", "0"];
 
-/// Runs `audit --json` and says how it ended, which agents have a result, and what stderr says.
+/// Runs `audit --jsonl` and says how it ended, which agents were checked, and what stderr says.
 async fn audit(tool: &Tool, args: &[&str]) -> (i32, Vec<u64>, String) {
-    let ran = tool.run(&[&["audit", "--json"][..], args, &LOOPBACK].concat()).await;
-    let results = ran.json()["results"].as_array().unwrap_or_else(|| panic!("{}\n{}", ran.stdout, ran.stderr)).clone();
-    let mut ids: Vec<u64> = results.iter().map(|result| result["token_id"].as_str().unwrap().parse().unwrap()).collect();
+    let ran = tool.run(&[&["audit", "--jsonl"][..], args, &LOOPBACK].concat()).await;
+    let results = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut ids: Vec<u64> = results.map(|result| result["token_id"].as_str().unwrap().parse().unwrap()).collect();
     ids.sort_unstable();
     (ran.code, ids, ran.stderr)
 }
@@ -81,7 +82,10 @@ async fn only_what_has_changed_or_is_due_is_checked() {
     let (_, ids, said) = audit(&tool, &["--ids", &named, "--changed"]).await;
     assert_eq!(ids, [broken.0], "{said}");
     assert!(said.contains("known from the registry's events"), "{said}");
-    // That one was not about all: the next run over all agents goes back to the one before.
+    let owner = net.account(0).unwrap().address().to_string();
+    let (_, ids, said) = audit(&tool, &["--owner", &owner, "--changed"]).await;
+    assert_eq!(ids, [broken.0], "{said}");
+    // These were not about all: the next run over all agents goes back to the one before.
     net.register_agent(1, Some(&host.url("/newer")), hash).await.unwrap();
     let (_, ids, said) = audit(&tool, &["--all", "--changed"]).await;
     assert_eq!(ids, [broken.0, new.0 + 1], "{said}");
@@ -300,4 +304,38 @@ async fn what_no_event_is_about_is_not_read_at_all() {
     assert_eq!((code, ids), (0, vec![]), "{said}");
     assert!(said.contains("cannot be read") && said.contains("not here"), "{said}");
     assert!(said.contains("no agent has changed"), "{said}");
+}
+
+/// Whoever is left out because nothing has changed is still there: in reports, in counts and for the exit code.
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_of_a_run_over_what_has_changed_hold_every_agent() {
+    let host = CardHost::http(|_| HostAnswer::ok(CARD)).await;
+    let net = Devnet::start().await.unwrap();
+    let hash = Some(Sha256Digest::of(CARD).0);
+    for number in 0..4 {
+        net.register_agent(0, Some(&host.url(&format!("/{number}"))), hash).await.unwrap();
+    }
+    let revoked = net.register_agent(0, Some(&host.url("/4")), hash).await.unwrap();
+    let revoke = Revoke { token_id: revoked, reason: None }.to_bytes().unwrap();
+    net.update(0, net.registry(), "revoke", &revoke).await.unwrap();
+    let tool = Tool::on(&net);
+    assert_eq!(audit(&tool, &["--all"]).await.1.len(), 5);
+    let metrics = tool.folder().join("audit.prom");
+    let report = format!("prometheus={}", metrics.display());
+    let args = ["audit", "--all", "--changed", "--json", "--report", &report];
+    let ran = tool.run(&[&args[..], &LOOPBACK].concat()).await;
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document = ran.json();
+    assert_valid("audit", &document);
+    assert_eq!((&document["summary"]["agents"], &document["summary"]["match"]), (&Value::from(5), &Value::from(5)));
+    assert!(document["results"][0]["message"].as_str().unwrap().contains("not checked again"), "{document:#}");
+    let metrics = std::fs::read_to_string(metrics).unwrap();
+    assert!(metrics.lines().any(|line| line.contains("class=\"match\"") && line.ends_with(" 5")), "{metrics}");
+    assert_eq!(host.requests().len(), 5, "nothing was fetched again");
+    let runs = tool.run(&["audit", "runs", "--json"]).await.json();
+    assert_eq!(runs["runs"][0]["summary"]["match"], 5);
+    let demanding = tool.run(&[&["audit", "--all", "--changed", "--require-active"][..], &LOOPBACK].concat()).await;
+    assert_eq!(demanding.code, 1, "{}", demanding.stderr);
+    let one = tool.run(&[&["audit", "--ids", "1", "--changed", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!(one.json()["summary"]["agents"], 1, "a run is about those alone that it names");
 }

@@ -268,9 +268,21 @@ async fn ctrl_c_ends_cleanly_and_resume_checks_nothing_twice() {
     assert!(stderr.contains(&format!("{} agents have a result, {left} do not", first.len())), "{stderr}");
     let wrong = tool.run(&["audit", "--ids", "1", "--resume"]).await;
     assert!(wrong.code == 2 && wrong.stderr.contains("about other agents"), "{}", wrong.stderr);
-    let rest = audit(&tool, &["--all", "--jsonl", "--resume"]).await;
+    let [whole, metrics] = ["whole.json", "whole.prom"].map(|name| tool.folder().join(name));
+    let reports = [format!("json={}", whole.display()), format!("prometheus={}", metrics.display())];
+    let args = ["--all", "--jsonl", "--resume", "--report", &reports[0], "--report", &reports[1]];
+    let rest = audit(&tool, &args).await;
     assert_eq!(rest.code, 0, "{}", rest.stderr);
     assert_eq!(rest.stdout.lines().count(), left);
+    // A report is about the whole run, and not only about what was left of it.
+    let document: Value = serde_json::from_slice(&std::fs::read(whole).unwrap()).unwrap();
+    assert_valid("audit", &document);
+    let results = document["results"].as_array().unwrap();
+    let ids: std::collections::HashSet<&str> = results.iter().map(|result| result["token_id"].as_str().unwrap()).collect();
+    assert_eq!((results.len(), ids.len(), &document["summary"]["match"]), (200, 200, &Value::from(200)));
+    assert!(results.iter().all(|result| result["agent_uri"].is_string() && result["fetch"]["sha256"].is_string()));
+    let metrics = std::fs::read_to_string(metrics).unwrap();
+    assert!(metrics.lines().any(|line| line.contains("class=\"match\"") && line.ends_with(" 200")), "{metrics}");
     let again = audit(&tool, &["--all", "--resume"]).await;
     assert!(again.code == 2 && again.stderr.contains("no unfinished run"), "{}", again.stderr);
     let runs = tool.run(&["audit", "runs", "--json"]).await.json();

@@ -108,6 +108,11 @@ impl Hosts {
         }
     }
 
+    /// Every host takes so long for an answer.
+    pub fn with_latency(self, latency: Duration) -> Self {
+        Self { latency, ..self }
+    }
+
     /// These hosts answer only after 20 seconds.
     pub fn with_slow(mut self, hosts: &[&str]) -> Self {
         self.slow = Arc::new(hosts.iter().map(|host| (*host).to_owned()).collect());

@@ -91,8 +91,7 @@ impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
     /// A second look at a mismatch, at the newer block `newest`: it stands when the anchor is still the same.
     pub(super) async fn look_again(&self, verdict: &mut Verdict, newest: Block) -> Result<(), ChainError> {
         match guarded(self.follow(verdict, newest)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => verdict.failed(error),
+            Ok(followed) => followed,
             Err(Panicked) => {
                 verdict.decide(Reason::InternalError);
                 Ok(())

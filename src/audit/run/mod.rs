@@ -6,6 +6,7 @@
 
 mod check;
 mod hosts;
+mod outage;
 mod running;
 mod settings;
 mod urls;

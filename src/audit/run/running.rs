@@ -11,6 +11,7 @@ use crate::verify::{Reason, Verdict};
 
 use super::check::{judge_known, Checker, Panicked};
 use super::hosts::{HostKey, Hosts};
+use super::outage::{Next, Outage};
 use super::urls::{Known, UrlKey, UrlTable};
 
 /// How many mismatches are kept for the second look at the chain. More are looked at in batches of so many.
@@ -42,8 +43,11 @@ pub struct Running<R, F> {
     fetching: usize,
     selected: u64,
     given: u64,
-    failures: usize,
-    /// Set when the node has failed so often in a row that the rest of the run would only wait for it.
+    /// What the node gave no answer to, and is to be asked again.
+    outage: Outage<Unanswered>,
+    /// Why it gave none the last time.
+    unanswered: Option<ChainError>,
+    /// Set when there is no node, or not any more: the rest of the run would only wait for it.
     given_up: Option<ChainError>,
 }
 
@@ -75,6 +79,12 @@ struct Job {
     place: Option<HostKey>,
 }
 
+/// What the node gave no answer to.
+enum Unanswered {
+    Read(Job),
+    SecondLook(Box<Verdict>),
+}
+
 /// A card to fetch.
 struct Fetch {
     verdict: Box<Verdict>,
@@ -88,16 +98,29 @@ struct Fetch {
 /// What a task brings back.
 #[allow(clippy::large_enum_variant, reason = "made once for each agent and taken apart at once")]
 enum Done {
-    Read { job: Job, verdict: Box<Verdict>, started: Instant, outcome: Result<Result<Reading, ChainError>, Panicked> },
-    Fetched { verdict: Box<Verdict>, url: UrlKey, host: HostKey, known: Option<Known> },
+    Read {
+        job: Job,
+        verdict: Box<Verdict>,
+        started: Instant,
+        outcome: Result<Result<Reading, ChainError>, Panicked>,
+    },
+    Fetched {
+        verdict: Box<Verdict>,
+        url: UrlKey,
+        host: HostKey,
+        known: Option<Known>,
+    },
     Newest(Result<Block, ChainError>),
     LookedAgain(Box<Verdict>, Result<(), ChainError>),
+    /// The node has been left alone for a while.
+    Paused,
 }
 
 impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
     pub(super) fn new(checker: Arc<Checker<R, F>>, targets: Box<dyn Iterator<Item = TokenId> + Send>) -> Self {
         let hosts = Hosts::new(checker.settings.per_host_concurrency);
         let given_up = checker.pinned.as_ref().err().cloned();
+        let outage = Outage::new(2 * checker.settings.node_concurrency.max(1));
         let urls = checker.urls.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(UrlTable::new);
         Self {
             checker,
@@ -115,7 +138,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             fetching: 0,
             selected: 0,
             given: 0,
-            failures: 0,
+            outage,
+            unanswered: None,
             given_up,
         }
     }
@@ -137,7 +161,9 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 self.given += 1;
                 return Some(Ok(*verdict));
             }
-            self.fill();
+            if let Err(error) = self.fill() {
+                return Some(Err(error));
+            }
             if !self.finished.is_empty() {
                 continue;
             }
@@ -155,32 +181,42 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
     }
 
     /// Starts what there is room for.
-    fn fill(&mut self) {
+    fn fill(&mut self) -> Result<(), ChainError> {
         let settings = &self.checker.settings;
         let (readers, fetchers) = (settings.node_concurrency.max(1), settings.host_concurrency.max(1));
         while self.fetching < fetchers {
             let Some(fetch) = self.ready.pop_front() else { break };
             self.fetch(fetch);
         }
-        while self.reading < readers {
+        while self.reading < readers && !self.outage.is_pausing() {
             if let Some((verdict, newest)) = self.next_second_look() {
                 self.look_again(verdict, newest);
             } else if self.ready.len() >= fetchers {
                 break;
             } else if let Some(job) = self.next_job() {
                 if !self.read(job) {
-                    return;
+                    return Ok(());
                 }
             } else {
                 break;
             }
         }
         let full = self.held.len() >= HELD;
-        let nothing_else = self.tasks.is_empty() && self.ready.is_empty() && !self.held.is_empty();
-        if self.second_look.is_none() && (full || nothing_else) {
+        let idle = self.tasks.is_empty() && self.ready.is_empty();
+        if self.second_look.is_none() && (full || idle) && !self.held.is_empty() {
             self.second_look = Some((None, std::mem::take(&mut self.held)));
             let checker = Arc::clone(&self.checker);
             self.tasks.spawn(async move { Done::Newest(checker.reader.pin(AtBlock::LastFinalized).await) });
+        }
+        match self.unanswered.take() {
+            Some(error) if idle && self.tasks.is_empty() && self.outage.waiting() > 0 => {
+                let next = self.outage.pause();
+                self.after_failure(next, error)
+            }
+            error => {
+                self.unanswered = error;
+                Ok(())
+            }
         }
     }
 
@@ -272,11 +308,18 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 self.conclude(verdict);
             }
             Done::Newest(newest) => self.newest(newest)?,
-            Done::LookedAgain(verdict, looked) => {
+            Done::LookedAgain(mut verdict, looked) => {
                 self.reading -= 1;
-                looked?;
+                match looked {
+                    Err(error) if error.kind == ChainErrorKind::NodeUnavailable && self.given_up.is_none() => {
+                        return self.postpone(Unanswered::SecondLook(verdict), error);
+                    }
+                    Err(error) => verdict.failed(error)?,
+                    Ok(()) => self.outage.answered(),
+                }
                 self.finished.push_back(verdict);
             }
+            Done::Paused => self.ask_again()?,
         }
         Ok(())
     }
@@ -288,10 +331,16 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         started: Instant,
         outcome: Result<Result<Reading, ChainError>, Panicked>,
     ) -> Result<(), ChainError> {
-        self.count_failures(&outcome);
         let settings = &self.checker.settings;
         let reading = match outcome {
-            Ok(Ok(reading)) => reading,
+            Ok(Ok(reading)) => {
+                self.outage.answered();
+                reading
+            }
+            Ok(Err(error)) if error.kind == ChainErrorKind::NodeUnavailable && self.given_up.is_none() => {
+                self.give_back(job.place);
+                return self.postpone(Unanswered::Read(Job { place: None, ..job }), error);
+            }
             failed => {
                 self.give_back(job.place);
                 if let Ok(Err(error)) = failed {
@@ -344,18 +393,45 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         Ok(())
     }
 
-    /// A node that answers nobody any more would otherwise cost its whole patience for each agent that is left (C-83).
-    fn count_failures(&mut self, outcome: &Result<Result<Reading, ChainError>, Panicked>) {
-        match outcome {
-            Ok(Err(error)) if error.kind == ChainErrorKind::NodeUnavailable => {
-                self.failures += 1;
-                if self.failures >= 2 * self.checker.settings.node_concurrency.max(1) {
-                    self.given_up = Some(error.clone());
+    /// The node gave no answer to a question, which it may have later.
+    fn postpone(&mut self, question: Unanswered, error: ChainError) -> Result<(), ChainError> {
+        let next = self.outage.failed(question);
+        self.after_failure(next, error)
+    }
+
+    fn after_failure(&mut self, next: Next, error: ChainError) -> Result<(), ChainError> {
+        self.unanswered = Some(error.clone());
+        match next {
+            Next::GoOn => {}
+            Next::Pause(pause) => {
+                self.tasks.spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    Done::Paused
+                });
+            }
+            // Others who share the run may have a node.
+            Next::GiveUp if self.checker.settings.shared => return Err(error),
+            Next::GiveUp => {
+                self.given_up = Some(error);
+                return self.ask_again();
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks what waited for the node, or fails it when there is no node any more.
+    fn ask_again(&mut self) -> Result<(), ChainError> {
+        for question in self.outage.ask_again() {
+            match (question, &self.given_up) {
+                (Unanswered::Read(job), _) => self.woken.push_back(job),
+                (Unanswered::SecondLook(verdict), None) => self.held.push(verdict),
+                (Unanswered::SecondLook(mut verdict), Some(error)) => {
+                    verdict.failed(error.clone())?;
+                    self.finished.push_back(verdict);
                 }
             }
-            Ok(_) => self.failures = 0,
-            Err(Panicked) => {}
         }
+        Ok(())
     }
 
     fn give_back(&mut self, place: Option<HostKey>) {
@@ -387,8 +463,12 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             }
             Err(error) => {
                 for mut verdict in held {
-                    verdict.failed(error.clone())?;
-                    self.finished.push_back(verdict);
+                    if error.kind == ChainErrorKind::NodeUnavailable && self.given_up.is_none() {
+                        self.postpone(Unanswered::SecondLook(verdict), error.clone())?;
+                    } else {
+                        verdict.failed(error.clone())?;
+                        self.finished.push_back(verdict);
+                    }
                 }
             }
         }

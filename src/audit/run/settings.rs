@@ -23,6 +23,8 @@ pub struct AuditSettings {
     pub unchanged: Option<Arc<Unchanged>>,
     /// Ends after so many agents; those left out do not count.
     pub limit: Option<u64>,
+    /// Others work on the same run: without a node, what is left is theirs, and the run ends with an error.
+    pub shared: bool,
     /// How often a card is fetched again before it is called a mismatch.
     pub confirm: u32,
     /// How long to wait before each of these fetches.
@@ -46,6 +48,7 @@ impl AuditSettings {
             had_agents: None,
             unchanged: None,
             limit: None,
+            shared: false,
             confirm: 0,
             confirm_pause: Duration::from_secs(1),
             node_concurrency: 24,

@@ -2,8 +2,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::mem;
 
+use url::Url;
+
 use crate::digest::Sha256Digest;
-use crate::fetch::{Body, FailureKind, FetchFailure, FetchTrace, Fetched};
+use crate::fetch::{asked_url, Body, FailureKind, FetchFailure, FetchTrace, Fetched};
 use crate::verify::{Note, Reason};
 
 /// A URL by its hash. The hash is keyed anew for each run, so nobody can make two URLs that share one.
@@ -109,7 +111,10 @@ impl UrlTable {
         Self { keys: RandomState::new(), shards: vec![Vec::new(); SHARDS], notes: HashMap::new() }
     }
 
+    /// The key of a URL, however it is spelled: host and scheme in capitals, `127.1`, a fragment all ask a host for the same thing.
     pub(super) fn key(&self, url: &str) -> UrlKey {
+        let asked = asked_url(url);
+        let url = asked.as_ref().map_or(url, Url::as_str);
         UrlKey([self.keys.hash_one((0_u8, url)), self.keys.hash_one((1_u8, url))])
     }
 
@@ -183,6 +188,19 @@ mod tests {
             assert_eq!(table.get(table.key(&format!("https://cards.example/{number}.json"))), Some(known(number)));
         }
         assert_eq!(table.get(table.key("https://cards.example/none.json")), None);
+    }
+
+    /// Otherwise anybody could have one card fetched as often as there are spellings of its URL (C-57).
+    #[test]
+    fn c_57_a_url_is_the_same_however_it_is_spelled() {
+        let table = UrlTable::new();
+        let same = ["http://127.0.0.1/card", "HTTP://127.1/card", "http://2130706433:80/card#part", "http://127.0.0.1/./card"];
+        assert!(same.iter().all(|url| table.key(url) == table.key(same[0])));
+        // What is not fetched must not be judged by what is.
+        let others = ["http:127.0.0.1/card", "http://127.0.0.1\\card", " http://127.0.0.1/card", "http://u@127.0.0.1/card"];
+        let others = others.iter().chain(&["http://127.0.0.1/Card", "http://127.0.0.1/card?", "https://127.0.0.1/card"]);
+        let keys: std::collections::HashSet<_> = others.chain(&same[..1]).map(|url| table.key(url)).collect();
+        assert_eq!(keys.len(), 8);
     }
 
     #[test]

@@ -138,9 +138,12 @@ impl ReportWriter for MetricsRun {
         if let Some(metrics) = &mut self.metrics {
             metrics.add(row.verdict);
         }
-        let mut shared = self.state.lock();
-        shared.verdicts.add(row.verdict.class());
-        shared.durations.observe(row.verdict.elapsed);
+        // An older verdict was taken over from an earlier run: nothing was checked.
+        if row.verdict.started_at >= self.header.started_at {
+            let mut shared = self.state.lock();
+            shared.verdicts.add(row.verdict.class());
+            shared.durations.observe(row.verdict.elapsed);
+        }
         Ok(())
     }
 

@@ -229,6 +229,10 @@ impl Pages {
     }
 }
 
+/// The columns of a result, in the order in which they are read.
+pub(super) const RESULT: &str = "results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
+    results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes";
+
 /// The results on an agent, the newest first. `values` begin with its scope and its token id.
 async fn results_where(
     open: &mut Transaction,
@@ -238,16 +242,15 @@ async fn results_where(
 ) -> Result<Vec<PastResult>, StoreError> {
     // Through the runs, which are few: the results are in the order of their runs.
     let sql = format!(
-        "SELECT results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
-            results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes
-        FROM runs JOIN results ON results.run_id = runs.id
+        "SELECT {RESULT} FROM runs JOIN results ON results.run_id = runs.id
         WHERE runs.scope_id = ? AND results.token_id = ?{condition} ORDER BY runs.id DESC{limit}"
     );
     let rows = open.rows(&sql, values).await?;
     rows.iter().map(|row| result_of(open, row)).collect()
 }
 
-fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {
+/// Reads the columns of [`RESULT`].
+pub(super) fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {
     let text = |column| open.explained(row.maybe_text(column));
     let status = open.explained(row.maybe_int(9))?.map(|status| u16::try_from(status).map_err(|_| open.no("status of HTTP")));
     let notes = open.explained(row.text(6))?;

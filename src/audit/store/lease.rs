@@ -117,6 +117,18 @@ impl Store {
         Ok(touched)
     }
 
+    /// Gives a part of a run back before it is done, so that nobody waits until the lease is over. `false` when another worker has
+    /// taken it over.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn release_lease(&self, lease: &Lease) -> Result<bool, StoreError> {
+        let mut open = self.database.write("giving a part of a run back").await?;
+        let touched = update_own(&mut open, "leased_until = NULL", None, lease).await?;
+        open.commit().await?;
+        Ok(touched)
+    }
+
     /// How far a shared run is.
     ///
     /// # Errors

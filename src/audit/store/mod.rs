@@ -16,6 +16,7 @@ mod location;
 mod memory;
 mod record;
 mod recorder;
+mod results;
 mod retention;
 mod runs;
 mod schema;
@@ -28,6 +29,7 @@ pub use location::StoreLocation;
 pub use memory::{AgentMemory, Patience};
 pub use record::RecordSettings;
 pub use recorder::Recorder;
+pub use results::LastResult;
 pub use retention::Forgotten;
 pub use runs::{NewRun, Unfinished};
 

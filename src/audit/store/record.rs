@@ -241,12 +241,6 @@ pub(super) fn memory_of(open: &Transaction, row: &Row) -> Result<AgentMemory, St
     let text = |column| open.explained(row.maybe_text(column));
     let class = |column| text(column)?.map(|text| parse_class(open, &text)).transpose();
     let digest = |column| parse_digest(open, text(column)?);
-    let owner = text(10)?.map(|text| text.parse::<AccountAddress>().map_err(|_| open.no("account address")));
-    let status = text(11)?.map(|text| match text.as_str() {
-        "active" => Ok(AgentStatus::Active),
-        "revoked" => Ok(AgentStatus::Revoked),
-        _ => Err(open.no("status of an agent")),
-    });
     Ok(AgentMemory {
         token_id: TokenId(number(0)?),
         first_seen: Timestamp(number(1)?),
@@ -258,8 +252,8 @@ pub(super) fn memory_of(open: &Transaction, row: &Row) -> Result<AgentMemory, St
         since: Timestamp(number(7)?),
         consecutive: number(8)?,
         last_match: open.explained(row.maybe_number(9))?.map(Timestamp),
-        owner: owner.transpose()?,
-        status: status.transpose()?,
+        owner: parse_owner(open, text(10)?)?,
+        status: parse_status(open, text(11)?)?,
         agent_uri: text(12)?.map(unforeign),
         anchored_sha256: digest(13)?,
         body_sha256: digest(14)?,
@@ -279,6 +273,19 @@ pub(super) fn parse_class(open: &Transaction, text: &str) -> Result<Class, Store
 pub(super) fn parse_reason(open: &Transaction, text: Option<String>) -> Result<Reason, StoreError> {
     let reason = Reason::ALL.iter().find(|reason| Some(reason.as_str()) == text.as_deref());
     reason.copied().ok_or_else(|| open.no("reason of a verdict"))
+}
+
+pub(super) fn parse_owner(open: &Transaction, text: Option<String>) -> Result<Option<AccountAddress>, StoreError> {
+    text.map(|text| text.parse().map_err(|_| open.no("account address"))).transpose()
+}
+
+pub(super) fn parse_status(open: &Transaction, text: Option<String>) -> Result<Option<AgentStatus>, StoreError> {
+    let status = text.map(|text| match text.as_str() {
+        "active" => Ok(AgentStatus::Active),
+        "revoked" => Ok(AgentStatus::Revoked),
+        _ => Err(open.no("status of an agent")),
+    });
+    status.transpose()
 }
 
 pub(super) fn parse_digest(open: &Transaction, text: Option<String>) -> Result<Option<Sha256Digest>, StoreError> {

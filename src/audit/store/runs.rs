@@ -103,12 +103,36 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoRun`] when there is none of this number; [`StoreError`] when the database refuses.
     pub async fn finish_run(&self, run: &RunInfo) -> Result<RunInfo, StoreError> {
+        self.finish_run_with(run, &Summary::default()).await
+    }
+
+    /// Marks a run as finished that left out agents because nothing about them has changed: they count with the class that they
+    /// have.
+    ///
+    /// # Errors
+    /// As [`Store::finish_run`].
+    pub async fn finish_run_with(&self, run: &RunInfo, unchanged: &Summary) -> Result<RunInfo, StoreError> {
         let mut open = self.database.write("finishing a run").await?;
-        let values = vec![super::record::now().0.into(), run.id.into()];
-        open.execute("UPDATE runs SET finished_at = ? WHERE id = ? AND finished_at IS NULL", values).await?;
+        let Summary { matches, mismatches, absent, undecided, .. } = *unchanged;
+        let counts = [matches, mismatches, absent, undecided].map(Value::from);
+        let values = [counts.to_vec(), vec![super::record::now().0.into(), run.id.into()]].concat();
+        let update = "UPDATE runs SET matches = matches + ?, mismatches = mismatches + ?, absent = absent + ?,
+            undecided = undecided + ?, finished_at = ? WHERE id = ? AND finished_at IS NULL";
+        open.execute(update, values).await?;
         let found = runs_where(&mut open, &run.scope, " AND runs.id = ?", "", vec![run.id.into()]).await?.pop();
         open.commit().await?;
         found.ok_or(StoreError::NoRun(run.id))
+    }
+
+    /// Forgets a run that turned out to be about nobody.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn discard_run(&self, run: &RunInfo) -> Result<(), StoreError> {
+        let mut open = self.database.write("forgetting a run").await?;
+        let unused = "DELETE FROM runs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM results WHERE run_id = ?)";
+        open.execute(unused, vec![run.id.into(), run.id.into()]).await?;
+        open.commit().await
     }
 
     /// The runs of a scope, the newest first; unfinished ones too.

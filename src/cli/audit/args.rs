@@ -55,11 +55,10 @@ pub(super) struct RunArgs {
     pub(super) max_age: Duration,
     /// Divide the run among all who join it with cardproof audit worker
     #[arg(long, help_heading = "Memory",
-        conflicts_with_all = ["no_store", "resume", "changed", "owner", "status", "sample", "at_block", "every", "format", "jsonl", "report"])]
+        conflicts_with_all = ["no_store", "resume", "changed", "owner", "status", "sample", "at_block", "every"])]
     pub(super) share: bool,
     /// With --share: how long another worker may be silent before its part is taken over
-    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "share", help_heading = "Memory",
-        value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "share", help_heading = "Memory", value_parser = lease)]
     pub(super) lease: Duration,
     #[command(flatten)]
     pub(super) daemon: DaemonOptions,
@@ -125,6 +124,15 @@ struct PaceOptions {
     /// How many fetches may start at one host in any second; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 20)]
     per_host_rate: usize,
+}
+
+/// A lease that is over before a worker can prolong it would give every part to everybody.
+pub(super) fn lease(text: &str) -> Result<Duration, String> {
+    let length = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if length < Duration::from_secs(1) {
+        return Err("at least a second is needed".into());
+    }
+    Ok(length)
 }
 
 fn positive(text: &str) -> Result<usize, String> {

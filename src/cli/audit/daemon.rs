@@ -18,6 +18,9 @@ pub(super) fn run(args: &RunArgs, every: Duration, shell: &Shell, output: &Outpu
     if every < Duration::from_secs(1) {
         return Err(CliError::usage("--every needs at least a second"));
     }
+    if args.select.reads_stdin() {
+        return Err(CliError::usage("--from - can be read only once, and --every reads the list for every run: name a file"));
+    }
     crate::cli::block_on(daemon(args, every, shell, output))
 }
 

@@ -10,6 +10,7 @@ use cardproof::audit::store::Store;
 use clap::Args;
 
 use super::database;
+use super::stop::Stop;
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
@@ -157,16 +158,24 @@ fn refused(error: &dyn std::error::Error) -> CliError {
 }
 
 /// Delivers what is due, and says what could not be delivered and what waits for whom. Returns how much was told, and how much
-/// the notifier's sinks have still to take.
+/// the notifier's sinks have still to take. What is not delivered when the program is told to stop, the next run delivers.
 pub(super) async fn deliver(
     store: &Store,
     notifier: Option<&Notifier>,
     patience: Duration,
+    stop: &mut Stop,
     shell: &Shell,
 ) -> Result<(u64, u64), CliError> {
     let mut told = 0;
     if let Some(notifier) = notifier {
-        let delivered = notifier.drain(patience).await.map_err(database::failed)?;
+        let delivered = tokio::select! {
+            biased;
+            delivered = notifier.drain(patience) => delivered.map_err(database::failed)?,
+            () = stop.told() => {
+                shell.warning("interrupted: changes that could not be told yet will be told by the next run");
+                return Ok((0, 0));
+            }
+        };
         for trouble in &delivered.troubles {
             shell.warning(&format!("a change could not be told: {trouble}"));
         }

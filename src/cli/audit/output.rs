@@ -167,13 +167,23 @@ impl<'a> Output<'a> {
 
     /// Takes one result, with what earlier runs found about the agent.
     pub(super) fn add(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
+        self.take(outcome, history, !self.silent)
+    }
+
+    /// Takes a result that was there before: documents hold every agent, but what is printed while it happens only what was checked.
+    pub(super) fn add_known(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
+        let as_it_happens = matches!(self.format, None | Some(Format::Jsonl));
+        self.take(outcome, history, !self.silent && !as_it_happens)
+    }
+
+    fn take(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], print: bool) -> Result<(), CliError> {
         let changes: Vec<Change> = outcome.transitions.iter().map(change).collect();
         let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history };
         self.tally.add(row.verdict);
         for file in &mut self.files {
             file.row(&row).map_err(|error| unwritable(file.path(), &error))?;
         }
-        if !self.silent {
+        if print {
             self.print(&row)?;
         }
         let summary = self.tally.summary();

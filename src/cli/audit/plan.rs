@@ -60,6 +60,11 @@ impl Session<'_> {
                 interrupted = None;
                 self.begin(None, &known, memory.as_ref()).await?
             }
+            Err(error) if resume == Resume::Asked && error.kind == ChainErrorKind::BlockNotFound => {
+                return Err(
+                    connect::refused(error).hint("begin a new run without --resume: this one cannot be finished any more")
+                );
+            }
             begun => begun,
         };
         let audit = audit.map_err(connect::refused)?;
@@ -112,6 +117,7 @@ impl Session<'_> {
         let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
         let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
         self.args.select.apply(&mut settings, known);
+        settings.shared = self.args.share;
         settings.unchanged = memory.map(|memory| Arc::clone(&memory.unchanged));
         Ok(match pinned {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,
@@ -152,8 +158,11 @@ impl Session<'_> {
         };
         let Some(left) = unfinished else {
             return match resume {
-                Resume::Asked => Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with")),
-                Resume::No | Resume::Own => Ok(None),
+                // A daemon that is always started in the same way has nothing to go on with at first.
+                Resume::Asked if self.args.daemon.every.is_none() => {
+                    Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with"))
+                }
+                _ => Ok(None),
             };
         };
         let (id, done, same) = (left.run.id, left.done.len(), wanted.covers.is_some() && left.run.covers == wanted.covers);
@@ -167,7 +176,9 @@ impl Session<'_> {
             Resume::Own if same && left.run.daemon && !self.is_too_old(&left.run) => Ok(Some(left)),
             Resume::Own | Resume::No => {
                 let hint = if resume == Resume::No && same { "; --resume would go on with it" } else { "" };
-                self.shell.note(&format!("run {id} was interrupted after {done} agents and stays so{hint}"));
+                self.shell.note(&format!(
+                    "run {id} is not finished, with {done} agents done, and stays so: it was interrupted, or another process is still at it{hint}"
+                ));
                 Ok(None)
             }
         }
@@ -191,7 +202,9 @@ struct Remembered {
 impl Remembered {
     /// With `unanchored`, cards without an anchor are to be fetched: those that have not been are due.
     async fn of(store: &Store, scope: &RunScope, max_age: Duration, unanchored: bool) -> Result<Self, CliError> {
-        let due = now().0.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
+        // What was seen at a time that is still to come was seen by a clock that was wrong.
+        let now = now().0;
+        let due = now.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX)).saturating_add(1);
         let (mut agents, mut unchanged) = (Vec::new(), Unchanged::default());
         let visit = |agent: AgentMemory| {
             if agent.present != Some(false) {
@@ -202,7 +215,9 @@ impl Remembered {
                 Class::Absent => agent.present == Some(true) && (!unanchored || agent.body_sha256.is_some()),
                 Class::Mismatch | Class::Undecided => false,
             };
-            if let (Some(owner), Some(status), true) = (agent.owner, agent.status, settled && agent.last_seen.0 > due) {
+            if let (Some(owner), Some(status), true) =
+                (agent.owner, agent.status, settled && (due..=now).contains(&agent.last_seen.0))
+            {
                 unchanged.insert(agent.token_id, agent.agent_uri.as_deref(), agent.anchored_sha256, owner, status);
             }
         };

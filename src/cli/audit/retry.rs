@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::database::{self, StoreOptions};
 use super::notify::{self, NotifyOptions};
+use super::stop::Stop;
 use crate::cli::config::Config;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::{FetchOptions, OutputOptions, TlsOptions};
@@ -35,7 +36,7 @@ struct RetryDocument {
 
 pub(super) fn run(args: &RetryArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
-    let (told, waiting) = crate::cli::block_on(async {
+    let (done, interrupted) = crate::cli::block_on(async {
         let store = args.store.open_existing(&config).await?;
         let notifier = args.notify.notifier(&config, &args.fetch, &args.tls, &store, shell)?;
         let Some(notifier) = notifier else {
@@ -45,10 +46,15 @@ pub(super) fn run(args: &RetryArgs, shell: &Shell, output: &OutputOptions) -> Re
         for name in Notifier::names(&notifier) {
             store.enable_sink(&name).await.map_err(database::failed)?;
         }
-        let done = notify::deliver(&store, Some(&notifier), args.notify.notify_patience, shell).await?;
+        let mut stop = Stop::on_signals()?;
+        let done = notify::deliver(&store, Some(&notifier), args.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
-        Ok(done)
+        Ok((done, stop.is_told()))
     })?;
+    let (told, waiting) = done;
+    if interrupted {
+        return Ok(Exit::Interrupted);
+    }
     if output.json {
         shell.document(&RetryDocument { schema: "cardproof.audit-retry/1", told, waiting });
     } else {

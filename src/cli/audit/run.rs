@@ -4,17 +4,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::Store;
+use cardproof::audit::store::{LastResult, Store};
 use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope};
 use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
 use cardproof::registry::Timestamp;
 use cardproof::report::{HistoryPoint, RunEnd, RunHeader, RunPoint};
+use cardproof::verify::{Summary, Verdict};
 
 use super::args::RunArgs;
 use super::output::Output;
 use super::plan::{Plan, Resume};
 use super::pump::{Memory, Pump};
+use super::select::Selection;
 use super::stop::Stop;
 use super::{database, history, notify, select, worker};
 use crate::cli::config::{parse_keep, Config};
@@ -23,6 +25,7 @@ use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
+use crate::cli::tally::Tally;
 
 pub(super) fn run(args: &RunArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     crate::cli::block_on(async {
@@ -73,7 +76,9 @@ impl<'a> Session<'a> {
     pub(super) async fn earlier_success(&self) -> Result<Option<Timestamp>, CliError> {
         let Some(store) = &self.store else { return Ok(None) };
         let runs = store.runs(&self.scope).await.map_err(database::failed)?;
-        Ok(runs.into_iter().find(|run| run.finished_at.is_some() && run.block.is_some()).and_then(|run| run.finished_at))
+        // A time that is still to come was written by a clock that was wrong.
+        let ended = |run: RunInfo| run.finished_at.filter(|at| run.block.is_some() && *at <= now());
+        Ok(runs.into_iter().find_map(ended))
     }
 
     /// One run from beginning to end, alerts and retention included.
@@ -91,12 +96,12 @@ impl<'a> Session<'a> {
         }
         let (audit, plan) = prepared?;
         let ended = match &self.store {
-            Some(store) if self.args.share => self.share(store, &audit, plan, stop).await,
-            _ => self.execute(&audit, plan, stop, metrics).await,
+            Some(store) if self.args.share => self.share(store, &audit, plan, stop.clone()).await,
+            _ => self.execute(&audit, plan, stop.clone(), metrics).await,
         };
         audit.reader().take_warnings().iter().for_each(|warning| self.shell.detail(warning));
         if let Some(store) = &self.store {
-            notify::deliver(store, self.notifier.as_ref(), self.args.work.notify.notify_patience, self.shell).await?;
+            notify::deliver(store, self.notifier.as_ref(), self.args.work.notify.notify_patience, &mut stop, self.shell).await?;
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
@@ -106,17 +111,37 @@ impl<'a> Session<'a> {
         ended
     }
 
-    /// Divides the run among all who join it, and is one of them.
+    /// Divides the run among all who join it, is one of them, and reports what all of them found.
     async fn share(&self, store: &Store, audit: &Audit<ChainClient, Fetcher>, plan: Plan, stop: Stop) -> Result<Exit, CliError> {
         let Plan { selection, run, .. } = plan;
+        let args = self.args;
+        let mut tally = args.exit.tally()?;
+        let (header, earlier_success) = (header(&run), self.earlier_success().await?);
+        let earlier_runs = if args.format.show_history() { earlier_runs(store, &run).await? } else { Vec::new() };
+        let mut out = Output::begin(&args.format, self.json, header, earlier_runs, selection.at_most(), self.shell)?;
         store.share_run(&run, &selection.token_ids(), worker::PART).await.map_err(database::failed)?;
-        let settings = self.args.work.record_settings(self.notifier.as_ref());
-        let Some(finished) = worker::work(store, audit, &run, (&settings, self.args.lease), stop, self.shell).await? else {
+        let settings = args.work.record_settings(self.notifier.as_ref());
+        if worker::work(store, audit, &run, (&settings, args.lease), stop, self.shell).await?.is_none() {
             return Ok(Exit::Interrupted);
-        };
-        let mut tally = self.args.exit.tally()?;
-        tally.add_counts(&finished.summary);
-        history::print_runs(&[finished], self.shell, self.json);
+        }
+        if args.work.notify.notify_stdout {
+            out.silence();
+        }
+        let mut after = None;
+        loop {
+            let results = store.results(&run, after).await.map_err(database::failed)?;
+            let Some(last) = results.last() else { break };
+            after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+            for outcome in results {
+                self.count(&mut tally, &outcome.verdict);
+                out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
+            }
+        }
+        if out.count() == 0 {
+            store.discard_run(&run).await.map_err(database::failed)?;
+            return Err(select::empty(&selection.sentence));
+        }
+        out.finish(&RunEnd { finished_at: now(), complete: true, earlier_success })?;
         Ok(tally.exit())
     }
 
@@ -134,23 +159,20 @@ impl<'a> Session<'a> {
             history::say_past(store, &run, self.shell).await?;
         }
         let mut tally = args.exit.tally()?;
-        tally.add_counts(&run.summary);
-        let earlier = done.len() as u64;
-        if earlier > 0 {
-            self.shell.note(&format!("going on with run {}: {earlier} agents are done already", run.id));
-        }
-        let at_most = selection.at_most().saturating_sub(earlier);
-        let with_history = store.filter(|_| args.format.show_history());
-        let earlier_runs = match with_history {
-            Some(store) => earlier_runs(store, &run).await?,
-            None => Vec::new(),
-        };
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
+        let earlier_runs = match store {
+            Some(store) if args.format.show_history() => earlier_runs(store, &run).await?,
+            _ => Vec::new(),
+        };
         let metrics = metrics.map(|state| state.begin(&header));
-        let mut out = Output::begin(&args.format, self.json, header, earlier_runs, at_most, self.shell)?;
+        let mut out = Output::begin(&args.format, self.json, header, earlier_runs, selection.at_most(), self.shell)?;
         out.also(metrics);
         if args.work.notify.notify_stdout {
             out.silence();
+        }
+        if let (Some(store), false) = (store, done.is_empty()) {
+            self.shell.note(&format!("going on with run {}: {} agents are done already", run.id, done.len()));
+            self.take_over(store, &run, &mut tally, &mut out).await?;
         }
         let settings = args.work.record_settings(self.notifier.as_ref());
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
@@ -168,42 +190,105 @@ impl<'a> Session<'a> {
             };
             let Some(outcome) = outcome else { break };
             let outcome = outcome.map_err(database::failed)?;
-            if tally.add(&outcome.verdict) {
-                let agent = outcome.verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
-                self.shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
-            }
-            let history = match with_history {
-                Some(store) => earlier_results(store, &run, &outcome).await?,
-                None => Vec::new(),
-            };
-            out.add(&outcome, &history)?;
+            self.count(&mut tally, &outcome.verdict);
+            out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
         }
         let refused = pump.ended().await.err();
-        let (count, complete) = (out.count(), !interrupted && refused.is_none());
+        let (checked, complete) = (out.count(), !interrupted && refused.is_none());
         if let (Some(store), true) = (store, complete) {
-            store.finish_run(&run).await.map_err(database::failed)?;
+            let unchanged = match args.changed {
+                true => self.count_unchanged(store, &run, &selection, &mut tally, &mut out).await?,
+                false => Summary::default(),
+            };
+            if out.count() == 0 {
+                store.discard_run(&run).await.map_err(database::failed)?;
+            } else {
+                store.finish_run_with(&run, &unchanged).await.map_err(database::failed)?;
+            }
         }
-        if complete && args.changed && count == 0 {
-            self.shell.note("no agent has changed, and none is due by its age");
-        } else if complete && count + earlier == 0 {
+        if complete && out.count() == 0 {
             return Err(select::empty(&selection.sentence));
+        }
+        if complete && checked == 0 {
+            self.shell.note("no agent has changed, and none is due by its age");
         }
         out.finish(&RunEnd { finished_at: now(), complete, earlier_success })?;
         if let Some(error) = refused {
             return Err(connect::refused(error));
         }
         if interrupted {
-            let left = at_most.saturating_sub(count);
+            let left = selection.at_most().saturating_sub(checked);
             let resume = match (store, args.daemon.every) {
                 (None, _) => "",
                 (Some(_), None) => "; go on with --resume",
                 (Some(_), Some(_)) => "; the daemon goes on with them when it is started again",
             };
             let most = if args.select.is_exact() { "" } else { "at most " };
-            self.shell.warning(&format!("interrupted: {count} agents have a result, {most}{left} do not{resume}"));
+            self.shell.warning(&format!("interrupted: {checked} agents have a result, {most}{left} do not{resume}"));
             return Ok(Exit::Interrupted);
         }
         Ok(tally.exit())
+    }
+
+    /// Counts for the exit code.
+    fn count(&self, tally: &mut Tally, verdict: &Verdict) {
+        if tally.add(verdict) {
+            let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
+            self.shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
+        }
+    }
+
+    /// Takes the results that a run had before it was interrupted into its report.
+    async fn take_over(&self, store: &Store, run: &RunInfo, tally: &mut Tally, out: &mut Output<'_>) -> Result<(), CliError> {
+        let mut after = None;
+        loop {
+            let results = store.results(run, after).await.map_err(database::failed)?;
+            let Some(last) = results.last() else { return Ok(()) };
+            after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+            for outcome in results {
+                self.count(tally, &outcome.verdict);
+                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
+            }
+        }
+    }
+
+    /// Takes the last verdicts on those agents into the report that the run left out because nothing about them has changed.
+    async fn count_unchanged(
+        &self,
+        store: &Store,
+        run: &RunInfo,
+        selection: &Selection,
+        tally: &mut Tally,
+        out: &mut Output<'_>,
+    ) -> Result<Summary, CliError> {
+        let (mut unchanged, mut after) = (Summary::default(), None);
+        loop {
+            let results = store.last_results(&run.scope, after).await.map_err(database::failed)?;
+            let Some(last) = results.last() else { return Ok(unchanged) };
+            after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+            for LastResult { run: of, verdict } in results {
+                if of == run.id || !self.args.select.left_out(selection, &verdict) {
+                    continue;
+                }
+                self.count(tally, &verdict);
+                unchanged.add(verdict.class());
+                let outcome = AuditOutcome { verdict, transitions: Vec::new() };
+                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
+            }
+        }
+    }
+
+    /// What earlier runs found about an agent, if a report shows it.
+    async fn earlier_results(&self, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
+        let store = self.store.as_ref().filter(|_| self.args.format.show_history());
+        let (Some(store), Some(subject)) = (store, &outcome.verdict.subject) else { return Ok(Vec::new()) };
+        let most = HistoryPoint::SHOWN;
+        let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
+        Ok(results
+            .into_iter()
+            .rev()
+            .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
+            .collect())
     }
 }
 
@@ -211,17 +296,6 @@ async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, Cli
     let runs = store.runs(&run.scope).await.map_err(database::failed)?;
     let earlier = runs.into_iter().rev().filter(|other| other.id != run.id && other.finished_at.is_some());
     Ok(earlier.map(|run| RunPoint { at: run.started_at, summary: run.summary }).collect())
-}
-
-async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
-    let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
-    let most = HistoryPoint::SHOWN;
-    let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
-    Ok(results
-        .into_iter()
-        .rev()
-        .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
-        .collect())
 }
 
 fn header(run: &RunInfo) -> RunHeader {

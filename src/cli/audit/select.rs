@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cardproof::audit::store::Store;
@@ -12,6 +12,7 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::CardFetcher;
 use cardproof::identity::{AccountAddress, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
+use cardproof::verify::{Anchor, Subject, Verdict};
 use clap::{Args, ValueEnum};
 
 use super::database;
@@ -83,6 +84,8 @@ pub(super) struct Selection {
     pub(super) sentence: String,
     /// See [`RunInfo::covers`].
     pub(super) covers: Option<String>,
+    /// The named ones in ascending order; `None` for all that there are.
+    listed: Option<Targets>,
 }
 
 impl Selection {
@@ -141,6 +144,21 @@ impl SelectOptions {
             Some(Status::Revoked) => Some(AgentStatus::Revoked),
             Some(Status::Any) | None => None,
         }
+    }
+
+    /// Whether a run that left out what has not changed was about the agent of this earlier verdict. A sample is about those alone
+    /// that were drawn.
+    pub(super) fn left_out(&self, selection: &Selection, verdict: &Verdict) -> bool {
+        let listed = |subject: &Subject| selection.listed.as_ref().is_none_or(|listed| listed.contains(subject.token_id));
+        let anchor = |anchor: &Anchor| {
+            self.of.owner.is_none_or(|owner| owner == anchor.owner) && self.status().is_none_or(|status| status == anchor.status)
+        };
+        self.sample.is_none() && verdict.subject.as_ref().is_some_and(listed) && verdict.anchor.as_ref().is_some_and(anchor)
+    }
+
+    /// Whether the agents are read from standard input, which can be done once.
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.of.from.as_deref() == Some(Path::new("-"))
     }
 
     /// Those agents that have been seen before and that this selection is about.
@@ -202,8 +220,8 @@ impl SelectOptions {
         audit: &Audit<R, F>,
     ) -> Result<Selection, CliError> {
         let Wanted { listed, sentence, covers } = wanted;
-        let (targets, sentence) = match listed {
-            Some(targets) => (targets, sentence),
+        let (targets, sentence) = match &listed {
+            Some(targets) => (targets.clone(), sentence),
             None => {
                 let end = audit.find_end().await.map_err(connect::refused)?;
                 (Targets::below(end.end).and(known), end.to_string())
@@ -213,7 +231,7 @@ impl SelectOptions {
         if targets.is_empty() {
             return Err(empty(&sentence));
         }
-        Ok(Selection { targets, sample: self.sample, sentence, covers })
+        Ok(Selection { targets, sample: self.sample, sentence, covers, listed: listed.map(Targets::ascending) })
     }
 
     /// Chooses the agents that are due by the registry's events or otherwise. Those that are `known`, and those that the events
@@ -225,8 +243,8 @@ impl SelectOptions {
         changed: &ChangedSince,
         unchanged: &Unchanged,
     ) -> Selection {
-        let (all, sentence) = match wanted.listed {
-            Some(listed) => (listed, wanted.sentence),
+        let (all, sentence) = match &wanted.listed {
+            Some(listed) => (listed.clone(), wanted.sentence),
             None => (known.and(&Targets::of(changed.agents.iter().copied())), "all agents".to_owned()),
         };
         let sentence = format!(
@@ -236,7 +254,8 @@ impl SelectOptions {
             changed.upto.height
         );
         let targets = Targets::of(all.iter().filter(|agent| changed.is_due(*agent, unchanged)));
-        Selection { targets, sample: self.sample, sentence, covers: wanted.covers }
+        let listed = wanted.listed.map(Targets::ascending);
+        Selection { targets, sample: self.sample, sentence, covers: wanted.covers, listed }
     }
 
     fn narrowed(&self, mut sentence: String) -> String {
@@ -263,6 +282,7 @@ fn leave_out_gaps(settings: &mut AuditSettings, open: bool, known: &Targets) {
 
 /// Sets what every worker on a shared run leaves out.
 pub(super) async fn apply_shared(settings: &mut AuditSettings, store: &Store, run: &RunInfo) -> Result<(), CliError> {
+    settings.shared = true;
     let open = run.covers.as_deref() == Some(RunInfo::ALL);
     let known = store.present_agents(&run.scope, None, None).await.map_err(database::failed)?;
     leave_out_gaps(settings, open, &known);

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-use crate::cli::exit::CliError;
+use crate::cli::exit::{CliError, Exit};
 use crate::cli::signals::Ends;
 
 /// Ctrl-C or SIGTERM, for everybody who has a clone.
@@ -16,9 +16,11 @@ impl Stop {
         let mut ends = Ends::listen()?;
         tokio::spawn(async move {
             ends.next().await;
-            let _ = sender.send(true);
             // A receiver sees the value only while the sender is there.
-            sender.closed().await;
+            let _ = sender.send(true);
+            // Whoever asks again does not want to wait. What is stored stays, as after any other end.
+            ends.next().await;
+            std::process::exit(i32::from(Exit::Interrupted as u8));
         });
         Ok(Self(receiver))
     }

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 pub(super) struct WorkerArgs {
     /// How long another worker may be silent before its part is taken over
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = super::args::lease)]
     lease: Duration,
     #[command(flatten)]
     work: WorkOptions,
@@ -41,7 +41,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(&work_options.node.network, &config)?;
     crate::cli::block_on(async {
-        let stop = Stop::on_signals()?;
+        let mut stop = Stop::on_signals()?;
         let store = work_options.store.open(&config).await?;
         let scope = database::scope(&network);
         let unfinished = store.resume_run(&scope).await.map_err(database::failed)?;
@@ -60,9 +60,11 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
             None => Audit::begin(reader, fetcher, settings).await,
         };
         let audit = audit.map_err(connect::refused)?;
+        // Without a node, every result would be that there is none, and others could find better ones.
+        audit.block().map_err(|error| connect::refused(error.clone()))?;
         let settings = work_options.record_settings(notifier.as_ref());
-        let finished = work(&store, &audit, &run, (&settings, args.lease), stop, shell).await?;
-        notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, shell).await?;
+        let finished = work(&store, &audit, &run, (&settings, args.lease), stop.clone(), shell).await?;
+        notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
         let Some(finished) = finished else { return Ok(Exit::Interrupted) };
         history::print_runs(&[finished], shell, output.json);
@@ -134,9 +136,12 @@ async fn part(
             },
         }
     }
-    pump.ended().await.map_err(connect::refused)?;
-    if whole {
+    let ended = pump.ended().await;
+    if whole && ended.is_ok() {
         store.finish_lease(&lease).await.map_err(database::failed)?;
+    } else {
+        store.release_lease(&lease).await.map_err(database::failed)?;
     }
+    ended.map_err(connect::refused)?;
     Ok(recorded)
 }
