@@ -32,6 +32,7 @@ async fn a_run_at_an_older_block_tells_and_remembers_nothing() {
     let args = ["audit", "--all", "--json", "--allow-http", "--allow-private", "--at-block", &height];
     let past = tool.run(&args).await;
     assert_eq!((past.code, &past.json()["results"][0]["transition"]), (1, &Value::Null), "{}", past.stderr);
+    assert_eq!(past.json()["results"][0]["notes"].as_array().unwrap().len(), 0, "the card is of a newer record, not of an older");
     assert_eq!(past.stderr.matches("which was audited already").count(), 1, "{}", past.stderr);
     let after = tool.run(&["audit", "history", "0", "--json"]).await.json();
     assert_eq!(after["results"].as_array().unwrap().len(), 3, "the result itself is kept");

@@ -129,9 +129,11 @@ async fn a_body_with_an_older_anchor_is_recognised(stage: Stage) {
     let next = Agent { anchored: Some("new card"), ..agent(0) };
     stage.run(vec![next.clone().at(2000).mismatching()], &settings()).await;
     stage.run(vec![next.at(3000).mismatching()], &settings()).await;
-    let anchors = stage.store.older_anchors(&scope(), TokenId(0), digest("new card")).await.unwrap();
+    let anchors = stage.store.older_anchors(&scope(), TokenId(0), digest("new card"), Some(1000)).await.unwrap();
     assert_eq!(anchors, [digest("card")]);
-    assert_eq!(stage.store.older_anchors(&scope(), TokenId(1), digest("card")).await.unwrap(), []);
+    let past = stage.store.older_anchors(&scope(), TokenId(0), digest("new card"), Some(999)).await.unwrap();
+    assert_eq!(past, [], "at an older block, what is older than that is not known");
+    assert_eq!(stage.store.older_anchors(&scope(), TokenId(1), digest("card"), None).await.unwrap(), []);
     let history = stage.store.history(&scope(), TokenId(0)).await.unwrap().unwrap();
     let seen =
         |all: &[cardproof::audit::store::SeenDigest]| -> Vec<_> { all.iter().map(|s| (s.sha256, s.first_seen.0)).collect() };

@@ -162,7 +162,8 @@ impl Store {
     }
 
     /// The hashes that have been anchored for an agent, but for the one that is anchored now, in the order in which they came up.
-    /// A body with one of them is the card of an earlier record.
+    /// A body with one of them is the card of an earlier record. For a block (its height) before the newest one that the agent was
+    /// judged at there are none: which of them are older than that, nobody has noted.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
@@ -171,9 +172,16 @@ impl Store {
         scope: &RunScope,
         token_id: TokenId,
         current: Sha256Digest,
+        block: Option<u64>,
     ) -> Result<Vec<Sha256Digest>, StoreError> {
         let mut open = self.database.read("reading an agent's older anchors").await?;
         let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        let newest = "SELECT block_height FROM agents WHERE scope_id = ? AND token_id = ?";
+        let newest = open.row(newest, vec![scope_id.into(), token_id.0.into()]).await?;
+        let newest = newest.map(|row| open.explained(row.maybe_number(0))).transpose()?.flatten();
+        if newest.zip(block).is_some_and(|(newest, block)| block < newest) {
+            return Ok(Vec::new());
+        }
         let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
         Ok(anchors.into_iter().map(|seen| seen.sha256).filter(|anchor| *anchor != current).collect())
     }

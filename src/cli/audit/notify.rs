@@ -34,7 +34,8 @@ pub(super) struct NotifyOptions {
     /// CARDPROOF_WEBHOOK_URL or, as audit.webhook_url, from the configuration
     #[arg(long, value_name = "FILE", env = "CARDPROOF_WEBHOOK_SECRET_FILE")]
     webhook_secret_file: Option<PathBuf>,
-    /// How long to keep trying to tell changes before the command ends; what is left is told by the next run
+    /// How long to keep trying to tell changes before the command ends; what is left is told by the next run, and with
+    /// 0s everything
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
     pub(super) notify_patience: Duration,
 }
