@@ -279,7 +279,7 @@ async fn a_command_that_hangs_takes_its_children_with_it() {
     let stage = Stage::sqlite().await;
     let folder = tempfile::tempdir().unwrap();
     let child = folder.path().join("child");
-    let script = r#"sleep 600 & echo $! >"$1.part"; mv "$1.part" "$1"; wait"#;
+    let script = r#"sleep 30 & echo $! >"$1.part"; mv "$1.part" "$1"; wait"#;
     let words = ["/bin/sh", "-c", script, "sh"].map(std::ffi::OsString::from);
     let words = words.into_iter().chain([child.clone().into_os_string()]).collect();
     let slow = notifier(&stage, Sink::Command(CommandSink::new(words, PATIENCE).unwrap()));
