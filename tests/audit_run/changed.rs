@@ -333,6 +333,7 @@ async fn what_no_event_is_about_is_not_read_at_all() {
 
     // A node that does not tell events.
     node.change(|world| world.height += 5);
+    blocks.lock().unwrap().insert(118, update(vec![updated(OTHER, &[uri_updated(9)])]));
     node.on("GetBlockTransactionEvents", |_, _| Some(Answer::Status(tonic::Code::Unimplemented, "not here")));
     let (code, ids, said) = run(&["--changed"]).await;
     assert_eq!((code, ids), (0, vec![]), "{said}");
