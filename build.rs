@@ -40,12 +40,16 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("GetAccountTransactionSignHash", "PreAccountTransaction", "AccountTransactionSignHash"),
 ];
 
+/// The node's health check, whose two messages are empty.
 #[cfg(feature = "devnet")]
-fn generate_service() {
-    use tonic_build::manual::{Builder, Method, Service};
+const HEALTH: &[(&str, &str, &str)] = &[("Check", "Empty", "Empty")];
 
-    let mut service = Service::builder().name("Queries").package("concordium.v2");
-    for (route, input, output) in CALLS {
+#[cfg(feature = "devnet")]
+fn generate_service(package: &str, name: &str, calls: &[(&str, &str, &str)]) -> tonic_build::manual::Service {
+    use tonic_build::manual::{Method, Service};
+
+    let mut service = Service::builder().name(name).package(package);
+    for (route, input, output) in calls {
         let mut method = Method::builder()
             .name(snake_case(route))
             .route_name(*route)
@@ -60,7 +64,7 @@ fn generate_service() {
         }
         service = service.method(method.build());
     }
-    Builder::new().build_client(false).build_server(true).compile(&[service.build()]);
+    service.build()
 }
 
 #[cfg(feature = "devnet")]
@@ -78,5 +82,8 @@ fn snake_case(route: &str) -> String {
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     #[cfg(feature = "devnet")]
-    generate_service();
+    tonic_build::manual::Builder::new()
+        .build_client(false)
+        .build_server(true)
+        .compile(&[generate_service("concordium.v2", "Queries", CALLS), generate_service("concordium.health", "Health", HEALTH)]);
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cardproof::chain::{AgentReader, AtBlock, BlockHash, ChainClient, ChainErrorKind, ChainSettings};
 use cardproof::identity::{ContractAddress, TokenId};
 use cardproof::registry::{encode_agent_of, Timestamp};
-use mock_node::{record, settings, settings_for, Answer, MockNode, World, NOW};
+use mock_node::{record, rejected, settings, settings_for, Answer, MockNode, World, NOW};
 use tonic::Code;
 
 const AGENT: TokenId = TokenId(287);
@@ -116,6 +116,22 @@ async fn c_80_a_node_that_is_catching_up_says_nothing_about_the_present() {
     let exact = ChainSettings { max_block_age: Some(Duration::from_secs(660)), ..settings(&[&stale]) };
     assert!(ChainClient::new(exact).unwrap().pin(AtBlock::LastFinalized).await.is_ok());
     assert_eq!(quorum(1, &[&stale]).pin(AtBlock::LastFinalized).await.unwrap_err().kind, ChainErrorKind::NodeBehind);
+}
+
+/// How much energy a node allows is its own affair: another may allow more, and a quorum does not disagree over it.
+#[tokio::test]
+async fn a_node_that_allows_too_little_energy_has_no_answer() {
+    use concordium_rust_sdk::v2::generated as api;
+    let (thrifty, generous) = (MockNode::start(World::default()).await, MockNode::start(World::default()).await);
+    thrifty.on("InvokeInstance", |_, _| Some(rejected(api::reject_reason::Reason::OutOfEnergy(api::Empty {}))));
+    let client = in_order(&[&thrifty, &generous]);
+    let block = client.pin(AtBlock::LastFinalized).await.unwrap();
+    assert!(client.read(&block, AGENT).await.unwrap().record.is_some());
+    let client = quorum(2, &[&thrifty, &generous]);
+    let block = client.pin(AtBlock::LastFinalized).await.unwrap();
+    let error = client.read(&block, AGENT).await.unwrap_err();
+    assert_eq!(error.kind, ChainErrorKind::NodeUnavailable, "{error}");
+    assert!(error.message.contains("too little energy"), "{error}");
 }
 
 #[tokio::test]

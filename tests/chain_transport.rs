@@ -213,3 +213,31 @@ async fn survives(client: &ChainClient, relay: &Relay) {
     assert_eq!(reads.iter().filter_map(|read| read.as_ref().err()).next(), None);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
+
+/// What stands in front of a node speaks HTTP, and its error page is no answer of the node's.
+#[tokio::test]
+async fn an_error_page_of_a_proxy_is_told_as_what_it_is() {
+    for (http, kind) in
+        [(502, ChainErrorKind::NodeUnavailable), (429, ChainErrorKind::NodeUnavailable), (403, ChainErrorKind::NodeError)]
+    {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let proxy = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut connection = h2::server::handshake(socket).await.unwrap();
+                    while let Some(Ok((_, mut respond))) = connection.accept().await {
+                        let answer = hyper::Response::builder().status(http).header("content-type", "text/html");
+                        let mut stream = respond.send_response(answer.body(()).unwrap(), false).unwrap();
+                        stream.send_data(bytes::Bytes::from_static(b"<html>no</html>"), true).unwrap();
+                    }
+                });
+            }
+        });
+        let client = ChainClient::new(settings_for(vec![url])).unwrap();
+        let error = client.pin(AtBlock::LastFinalized).await.unwrap_err();
+        proxy.abort();
+        assert_eq!(error.kind, kind, "{error}");
+        assert!(error.message.contains(&format!("answered GetConsensusInfo with HTTP {http}")), "{error}");
+    }
+}

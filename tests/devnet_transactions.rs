@@ -434,7 +434,12 @@ async fn a_view_sees_true_balances_and_changes_nothing() {
         invoker: Some(Address::Account(AccountAddress([5; 32]))),
         ..context.clone()
     };
-    assert!(node.invoke_instance(BlockIdentifier::Best, &stranger).await.unwrap_err().is_not_found());
+    let answer = node.invoke_instance(BlockIdentifier::Best, &stranger).await.unwrap().response;
+    let concordium_rust_sdk::types::smart_contracts::InvokeContractResult::Failure { reason, used_energy, .. } = answer else {
+        panic!("{answer:?}")
+    };
+    assert!(matches!(reason.known_or_err().unwrap(), RejectReason::InvalidAccountReference { .. }));
+    assert_eq!(used_energy.energy, 0);
     let starved = concordium_rust_sdk::types::smart_contracts::ContractContext { energy: Some(Energy::from(300)), ..context };
     let answer = node.invoke_instance(BlockIdentifier::Best, &starved).await.unwrap().response;
     let concordium_rust_sdk::types::smart_contracts::InvokeContractResult::Failure { reason, used_energy, .. } = answer else {

@@ -84,15 +84,6 @@ async fn c_18_c_55_nothing_is_decoded_behind_our_back_and_both_digests_are_known
 }
 
 #[tokio::test]
-async fn c_55_the_decoders_of_the_http_client_are_in_this_build() {
-    // If they were not, the test above would prove nothing: a client of our own does decode here.
-    let packed = encoded("gzip", &encode::gzip(CARD));
-    let host = CardHost::http(move |_| packed.clone()).await;
-    let decoded = reqwest::Client::new().get(host.url("/")).send().await.unwrap().bytes().await.unwrap();
-    assert_eq!(decoded, CARD);
-}
-
-#[tokio::test]
 async fn c_19_every_coding_gives_the_decoded_and_the_wire_digest() {
     let matrix: &[(&str, Vec<u8>)] = &[
         ("identity", CARD.to_vec()),

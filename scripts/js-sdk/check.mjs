@@ -27,7 +27,8 @@ const node = new ConcordiumGRPCNodeClient(hostname, Number(port), credentials.cr
 
 const status = await node.getConsensusStatus();
 assert.equal(status.genesisBlock.toString(), genesis);
-step(`connected, protocol version ${status.protocolVersion}`);
+assert.ok((await node.healthCheck()).isHealthy, 'the node says that it is healthy');
+step(`connected, protocol version ${status.protocolVersion}, healthy`);
 
 const instance = await node.getInstanceInfo(address);
 assert.equal(instance.name.toString(), 'init_CIS-8004');

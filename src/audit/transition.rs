@@ -10,7 +10,7 @@ pub enum TransitionKind {
     MismatchToMatch,
     /// It has not been possible to decide for several runs.
     ToUndecided,
-    /// It can be decided again.
+    /// It can be decided again; or for the first time, and it is a mismatch.
     FromUndecided,
     /// Another hash is anchored.
     HashReanchored,

@@ -14,6 +14,17 @@ pub(crate) struct Consensus {
     pub(crate) protocol_version: i64,
 }
 
+/// A block with what ties it to the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// The block itself.
+    pub(crate) block: Block,
+    /// The hash of the block before it, if the node says.
+    pub(crate) parent: Option<BlockHash>,
+    /// How many transactions it holds.
+    pub(crate) transactions: u32,
+}
+
 impl Node {
     /// The consensus status. The genesis hash is compared on the way: a node of another network says nothing more.
     pub(crate) async fn consensus(&self) -> Result<Consensus, ChainError> {
@@ -46,6 +57,11 @@ impl Node {
 
     /// A finalized block of a node whose network is known, or is being checked.
     pub(crate) async fn finalized_block(&self, at: AtBlock) -> Result<Block, ChainError> {
+        self.link(at).await.map(|link| link.block)
+    }
+
+    /// A finalized block with what ties it to the chain.
+    pub(crate) async fn link(&self, at: AtBlock) -> Result<Link, ChainError> {
         let input = match at {
             AtBlock::LastFinalized => Input::LastFinal(api::Empty {}),
             AtBlock::Hash(hash) => Input::Given(hash.into()),
@@ -82,7 +98,8 @@ impl Node {
         if !info.finalized {
             return Err(self.error(ChainErrorKind::BlockNotFound, format_args!("has not finalized block {} yet", block.hash)));
         }
-        Ok(block)
+        let parent = info.parent_block.and_then(|hash| hash32(&hash.value)).map(BlockHash);
+        Ok(Link { block, parent, transactions: info.transaction_count })
     }
 }
 

@@ -1,14 +1,14 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use concordium_rust_sdk::v2::generated::{
-    self as api, account_transaction_effects::Effect, block_hash_input::BlockHashInput as Input, block_item_summary::Details,
-    contract_trace_element::Element,
+    self as api, account_transaction_effects::Effect, block_item_summary::Details, contract_trace_element::Element,
 };
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tonic::{Code, Response};
 
+use super::block::Link;
 use super::node::Node;
-use super::{AtBlock, Block, ChainClient, ChainError, ChainErrorKind};
+use super::{AtBlock, Block, BlockHash, ChainClient, ChainError, ChainErrorKind};
 use crate::identity::{ContractAddress, TokenId};
 use crate::registry::RegistryEvent;
 
@@ -23,16 +23,18 @@ pub struct RegistryChanges {
 
 impl ChainClient {
     /// Which agents the registry's events are about in the blocks after `after`, up to and including `upto`. Both must be
-    /// finalized. It costs one call for each block, and ends at the first thing that makes the answer unclear.
+    /// finalized. It costs one call for each block, another for each that holds transactions, and ends at the first thing that makes
+    /// the answer unclear.
+    ///
+    /// An event that is missed would leave a broken card unnoticed. So the blocks must hang together from `upto` back to `after`, and
+    /// each must give as many transactions as it holds: a stream that is cut looks like one that ends.
     ///
     /// # Errors
     /// [`ChainErrorKind::BlockNotFound`] when `after` is no block of this chain (any more), and whatever keeps a node from
     /// answering.
     pub async fn registry_changes(&self, after: &Block, upto: &Block) -> Result<RegistryChanges, ChainError> {
         // A chain that was started anew may have the same genesis block, and has other blocks.
-        let describe = |block: &Block| format!("block {} stands at height {}", block.hash, block.height);
-        let named = AtBlock::Hash(after.hash);
-        let found = self.nodes.ask(describe, |node| async move { node.finalized_block(named).await }).await?;
+        let found = self.link(AtBlock::Hash(after.hash)).await?.block;
         if found.height != after.height {
             let message = format!("block {} stands at height {}, not at {}", after.hash, found.height, after.height);
             return Err(ChainError::new(ChainErrorKind::BlockNotFound, message));
@@ -40,42 +42,81 @@ impl ChainClient {
         let first = after.height.saturating_add(1);
         let at_once = self.settings.node.max_in_flight.max(1);
         let mut blocks = stream::iter(first..=upto.height).map(|height| self.changes_at(height)).buffer_unordered(at_once);
-        let mut changes = RegistryChanges::default();
-        while let Some(block) = blocks.try_next().await? {
+        let (mut changes, mut links) = (RegistryChanges::default(), BTreeMap::new());
+        while let Some((link, block)) = blocks.try_next().await? {
+            links.insert(link.block.height, (link.block.hash, link.parent));
             changes.agents.extend(block.agents);
             if block.unclear.is_some() {
                 changes.unclear = block.unclear;
-                break;
+                return Ok(changes);
             }
+        }
+        if upto.height > after.height && !hang_together(after, upto, &links) {
+            changes.becomes_unclear("the blocks in between are not all of the same chain".into());
         }
         Ok(changes)
     }
 
-    async fn changes_at(&self, height: u64) -> Result<RegistryChanges, ChainError> {
-        let registry = self.settings.registry;
-        let describe = |changes: &RegistryChanges| {
-            let agents = changes.agents.iter().map(TokenId::to_string).collect::<Vec<_>>().join(", ");
-            format!("block {height} is about the agents {agents}")
+    async fn link(&self, at: AtBlock) -> Result<Link, ChainError> {
+        let describe = |link: &Link| {
+            let Link { block, parent, transactions } = link;
+            let parent = parent.map_or("none".into(), |parent| parent.to_string());
+            format!(
+                "block {} stands at height {} after block {parent} and holds {transactions} transactions",
+                block.hash, block.height
+            )
         };
-        self.nodes.ask(describe, |node| async move { node.changes_at(height, registry).await }).await
+        self.nodes.ask(describe, |node| async move { node.link(at).await }).await
+    }
+
+    async fn changes_at(&self, height: u64) -> Result<(Link, RegistryChanges), ChainError> {
+        let link = self.link(AtBlock::Height(height)).await?;
+        if link.transactions == 0 {
+            return Ok((link, RegistryChanges::default()));
+        }
+        let (block, registry) = (link.block, self.settings.registry);
+        let describe = |(told, changes): &(u32, RegistryChanges)| {
+            let agents = changes.agents.iter().map(TokenId::to_string).collect::<Vec<_>>().join(", ");
+            format!("the {told} transactions of block {height} are about the agents {agents}")
+        };
+        let ask = |node: std::sync::Arc<Node>| async move { node.changes_in(&block, registry).await };
+        let (told, mut changes) = self.nodes.ask(describe, ask).await?;
+        if told != link.transactions {
+            let held = link.transactions;
+            changes.becomes_unclear(format!("{told} of the {held} transactions in block {height} were told"));
+        }
+        Ok((link, changes))
     }
 }
 
+/// Whether each block names the one before it, from `upto` back to `after`.
+fn hang_together(after: &Block, upto: &Block, links: &BTreeMap<u64, (BlockHash, Option<BlockHash>)>) -> bool {
+    let mut wanted = Some(upto.hash);
+    for height in (after.height.saturating_add(1)..=upto.height).rev() {
+        match links.get(&height) {
+            Some((hash, parent)) if Some(*hash) == wanted => wanted = *parent,
+            _ => return false,
+        }
+    }
+    wanted == Some(after.hash)
+}
+
 impl Node {
-    async fn changes_at(&self, height: u64, registry: ContractAddress) -> Result<RegistryChanges, ChainError> {
-        let input = Input::AbsoluteHeight(api::AbsoluteBlockHeight { value: height });
-        let request = api::BlockHashInput { block_hash_input: Some(input) };
-        let read = |mut node: super::node::Queries, request| async move {
+    /// How many transactions the block is said to hold, and what they say.
+    async fn changes_in(&self, block: &Block, registry: ContractAddress) -> Result<(u32, RegistryChanges), ChainError> {
+        let height = block.height;
+        let read = |mut node: super::node::Queries, request: api::BlockHashInput| async move {
             let mut summaries = node.get_block_transaction_events(request).await?.into_inner();
-            let mut changes = RegistryChanges::default();
+            let (mut told, mut changes) = (0_u32, RegistryChanges::default());
             while let Some(summary) = summaries.message().await? {
+                told = told.saturating_add(1);
                 changes.see(summary, registry, height);
             }
-            Ok(Response::new(changes))
+            Ok(Response::new((told, changes)))
         };
-        match self.call("GetBlockTransactionEvents", request, read).await {
+        match self.call("GetBlockTransactionEvents", block.hash.into(), read).await {
             Err(failure) if failure.code == Code::NotFound => {
-                Err(self.error(ChainErrorKind::BlockNotFound, format_args!("knows no single block at height {height}")))
+                Err(self.error(ChainErrorKind::BlockNotFound, format_args!("knows no block {}", block.hash)))
             }
             answer => Ok(answer?),
         }

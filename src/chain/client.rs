@@ -212,17 +212,18 @@ impl Answer {
     fn describe(&self) -> String {
         let value = match &self.outcome {
             Ok(value) => value,
-            Err(rejection) => return rejection.to_string(),
+            Err(rejection) => return format!("{rejection}, by module {}", self.module_ref),
         };
-        match registry::decode_agent_of(value) {
+        let record = match registry::decode_agent_of(value) {
             Ok(None) => "there is no such agent".into(),
             Ok(Some(record)) => {
                 let uri = record.agent_uri.as_deref().map_or("none".into(), shortened);
                 let hash = record.metadata_hash.map_or("none".into(), |hash| hash.to_string());
                 format!("the URI is {uri}, the hash {hash}, the status {}", record.status.as_str())
             }
-            Err(_) => described_bytes(value),
-        }
+            Err(_) => "its record cannot be read".into(),
+        };
+        format!("{record} ({}, by module {})", described_bytes(value), self.module_ref)
     }
 }
 
@@ -246,10 +247,16 @@ impl Node {
         if matches!(invoked, Invoked::Rejected { rejection: Rejection::OutOfEnergy, .. }) {
             invoked = self.invoke(block, &Invocation { energy: None, ..call.clone() }).await?;
         }
-        Ok(match invoked {
-            Invoked::Returned { value, .. } => Ok(value),
-            Invoked::Rejected { rejection, .. } => Err(rejection),
-        })
+        match invoked {
+            Invoked::Returned { value, .. } => Ok(Ok(value)),
+            // How much a node allows is its own affair, and no answer.
+            Invoked::Rejected { rejection: Rejection::OutOfEnergy, .. } => {
+                let what =
+                    format_args!("allows too little energy for the answer of {}; another node may allow more", call.receive_name);
+                Err(self.error(ChainErrorKind::NodeError, what))
+            }
+            Invoked::Rejected { rejection, .. } => Ok(Err(rejection)),
+        }
     }
 }
 
@@ -266,10 +273,7 @@ fn means_no_agent(rejection: &Rejection) -> bool {
 }
 
 fn rejected(receive_name: &str, rejection: &Rejection) -> ChainError {
-    let hint = match rejection {
-        Rejection::OutOfEnergy => Some("the node allows too little for this answer, another node may allow more"),
-        _ => rejection.code().and_then(|code| registry::Rejection::of(code).hint),
-    };
+    let hint = rejection.code().and_then(|code| registry::Rejection::of(code).hint);
     let hint = hint.map(|hint| format!(". {hint}")).unwrap_or_default();
     ChainError::new(ChainErrorKind::NodeError, format!("{receive_name} was rejected: {rejection}{hint}"))
 }

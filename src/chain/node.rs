@@ -197,6 +197,14 @@ impl Node {
             Failure::Status(status) if status.source().is_some() => return self.unreachable(&reach::innermost(&status)).await,
             Failure::Status(status) => status,
         };
+        if let Some(http) = http_status_of_a_proxy(&status) {
+            let kind = match http {
+                429 | 502..=504 => ChainErrorKind::NodeUnavailable,
+                _ => ChainErrorKind::NodeError,
+            };
+            let what = format_args!("gives no answer: something in front of it answered {method} with HTTP {http}");
+            return CallError { code: status.code(), error: self.error(kind, what) };
+        }
         // The client's own refusal of a long message comes as a status, too.
         if status.code() == Code::OutOfRange && status.message().contains("message length too large") {
             let what = format_args!("answered {method} with more bytes than are read: {}", shortened(status.message()));
@@ -219,6 +227,12 @@ impl Node {
         let error = self.error(ChainErrorKind::NodeUnavailable, format_args!("gives no answer: {why}"));
         CallError { code: Code::Unavailable, error }
     }
+}
+
+/// The status of an answer that is none of gRPC: an error page of a proxy, which the client cannot read as a message.
+fn http_status_of_a_proxy(status: &Status) -> Option<u16> {
+    let (_, after) = status.message().split_once("while receiving response with status: ")?;
+    after.get(..3)?.parse().ok().filter(|http| *http != 200)
 }
 
 enum Failure {

@@ -32,7 +32,10 @@ pub(super) async fn explain(target: &Target, settings: &NodeSettings, cause: &st
         let (wrong, right) = if target.tls { ("does not speak TLS", "http") } else { ("speaks TLS", "https") };
         return format!("the port at {tried} {wrong}: write {right}:// instead");
     }
-    let certificate = if cause.contains("certificate") {
+    let certificate = if cause.contains("CaUsedAsEndEntity") {
+        "; this certificate is an authority's own, which no server may show: make one with basicConstraints CA:FALSE, or sign one \
+         with it"
+    } else if cause.contains("UnknownIssuer") {
         "; a private authority can be added with its certificate file, the system's with native roots"
     } else {
         ""

@@ -154,7 +154,9 @@ impl Nodes {
         let answers = self.together(quorum, |node| async move { node.pin(at).await }).await?;
         *locked(&self.taking_part) = answers.iter().map(|(node, _)| node.clone()).collect();
         let witness = answers.first().map(|(node, _)| node.clone());
-        let block = agreed(answers, |block| format!("block {} stands at height {}", block.hash, block.height))?;
+        let block = agreed(answers, |block| {
+            format!("block {} stands at height {} and was made at {}", block.hash, block.height, block.time)
+        })?;
         match witness {
             Some(node) => accept(&node, block),
             None => Ok(block),
@@ -234,8 +236,12 @@ fn enough<T>(quorum: usize, answers: Vec<(Arc<Node>, T)>, failures: Vec<ChainErr
 fn agreed<T: PartialEq>(answers: Vec<(Arc<Node>, T)>, describe: impl Fn(&T) -> String) -> Result<T, ChainError> {
     let differ = answers.windows(2).any(|pair| matches!(pair, [(_, one), (_, other)] if one != other));
     if differ {
-        let said = answers.iter().map(|(node, answer)| format!("the one at {} says that {}", node.url(), describe(answer)));
-        let message = format!("the nodes disagree: {}", said.collect::<Vec<_>>().join("; "));
+        let words: Vec<String> = answers.iter().map(|(_, answer)| describe(answer)).collect();
+        let said = answers.iter().zip(&words).map(|((node, _), words)| format!("the one at {} says that {words}", node.url()));
+        let mut message = format!("the nodes disagree: {}", said.collect::<Vec<_>>().join("; "));
+        if words.windows(2).all(|pair| matches!(pair, [one, other] if one == other)) {
+            message.push_str("; what differs is in the details of their answers");
+        }
         return Err(ChainError::new(ChainErrorKind::NodesDisagree, message));
     }
     let agreed = answers.into_iter().next().map(|(_, answer)| answer);

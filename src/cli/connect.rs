@@ -87,6 +87,11 @@ pub(crate) fn fetch_settings(options: &FetchOptions, tls: &TlsOptions, config: &
     } else if let Some(text) = &configured.timeout {
         settings.deadline = parse_duration("fetch.timeout", text)?;
     }
+    if settings.deadline.is_zero() {
+        return Err(CliError::usage(
+            "a timeout of no time lets no card be fetched (--timeout, CARDPROOF_TIMEOUT or fetch.timeout)",
+        ));
+    }
     if let Some(proxy) = proxy(options, config)? {
         settings.proxy = Some(
             proxy

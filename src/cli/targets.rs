@@ -39,9 +39,20 @@ pub(crate) fn select(
 
 /// The token that one name means.
 pub(crate) fn target(name: &str, network: &NetworkSettings) -> Result<(ContractAddress, TokenId), CliError> {
-    let agent: AgentName = name.parse().map_err(|error| CliError::usage(format!("{name}: {error}")))?;
+    let agent: AgentName = name.parse().map_err(|error| CliError::usage(format!("{}: {error}", shortened(name))))?;
     network.locate(&agent)
 }
+
+/// What is too long to be a name, as far as it can be recognised.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}
+
+/// How many characters of what is no name are shown.
+const LONGEST: usize = 120;
 
 /// One agent a line; empty lines and lines that start with # are left out. `source` is what an error calls the text.
 pub(crate) fn of_lines(
@@ -53,8 +64,13 @@ pub(crate) fn of_lines(
     for (at, line) in text.lines().enumerate() {
         let line = line.map_err(|error| match error.kind() {
             ErrorKind::InvalidData => CliError::usage(format!("{source}, line {}: this is not text in UTF-8", at + 1)),
-            _ => CliError::internal(format!("{source} cannot be read: {error}")),
+            ErrorKind::IsADirectory => {
+                CliError::usage(format!("{source} is a folder, and a file with an agent a line is needed"))
+            }
+            _ => CliError::usage(format!("{source} cannot be read: {error}")),
         })?;
+        // Some editors begin a file with a mark that nobody sees.
+        let line = if at == 0 { line.trim_start_matches('\u{feff}') } else { &line };
         let name = line.trim();
         if !name.is_empty() && !name.starts_with('#') {
             targets.push(target(name, network).map_err(|mut error| {

@@ -6,7 +6,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::Server;
 
 use super::node::Node;
-use super::service::service;
+use super::service::{health, service};
 use super::DevnetError;
 
 /// Serves the node on a socket that is already listening, until the node is closed.
@@ -14,7 +14,7 @@ pub(super) fn serve(node: &Arc<Node>, listener: TcpListener) -> Result<JoinHandl
     // Without TCP_NODELAY each answer waits for an acknowledgement: 40 ms more for a call.
     let incoming = TcpIncoming::from_listener(listener, true, None);
     let incoming = incoming.map_err(|error| DevnetError::Internal(format!("the socket cannot be used: {error}")))?;
-    let server = Server::builder().add_service(service(node.clone()));
+    let server = Server::builder().add_service(service(node.clone())).add_service(health());
     let serving = server.serve_with_incoming_shutdown(incoming, node.closing());
     Ok(tokio::spawn(async move {
         // An error here is that of a single connection's socket; clients see it as theirs.

@@ -1,3 +1,7 @@
+use std::future::poll_fn;
+use std::pin::Pin;
+
+use hyper::body::Body as _;
 use reqwest::header::{HeaderMap, HeaderName, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use reqwest::{Response, Version};
 use url::Url;
@@ -21,7 +25,7 @@ pub(super) struct Card {
 }
 
 /// Reads the body of a `200` to its end, hashing it on the wire and decoded.
-pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Result<Card, Stop> {
+pub(super) async fn receive(response: Response, url: &Url, cap: u64) -> Result<Card, Stop> {
     let headers = response.headers().clone();
     let version = response.version();
     let chunked = is_chunked(&headers, version, url)?;
@@ -37,7 +41,10 @@ pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Resu
     // What is not encoded is hashed once.
     let mut wire = Sha256Stream::new();
     let mut received = 0_u64;
-    while let Some(chunk) = response.chunk().await.map_err(|error| broken_body(&error, url, received))? {
+    let mut frames = reqwest::Body::from(response);
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut frames).poll_frame(context)).await {
+        // What is no data is trailers, which nobody needs.
+        let Ok(chunk) = frame.map_err(|error| broken_body(&error, url, received))?.into_data() else { continue };
         received += chunk.len() as u64;
         if received > cap {
             return Err(too_large(url, cap));
@@ -47,13 +54,16 @@ pub(super) async fn receive(mut response: Response, url: &Url, cap: u64) -> Resu
         }
         decoding.push(&chunk, &mut body).map_err(|error| coding_stop(&error, url, cap))?;
     }
-    // An HTTP/2 stream that is reset "without an error" looks like its end to the client, so the length is compared here too.
+    // An HTTP/2 stream that is reset "without an error" looks like its end to the client, so the length is compared here too; without
+    // one, only a stream that was ended properly is complete. A client that decodes hides that: then nothing proves it.
+    let ended = frames.is_end_stream();
     if length.is_some_and(|length| length != received) {
         let message = format!("{} ended the body too early, after {received} bytes", host_of(url));
         return Err(Stop::new(FailureKind::Truncated, message));
     }
     // TLS says itself where a stream ends; only plaintext that ends by closing may have been cut by anybody.
-    let length_verified = length.is_some() || chunked || version >= Version::HTTP_2 || url.scheme() == "https";
+    let framed = if version >= Version::HTTP_2 { ended } else { chunked || url.scheme() == "https" };
+    let length_verified = length.is_some() || framed;
     decoding.finish(&mut body).map_err(|error| match error {
         CodingError::Cut(_) if !length_verified => {
             Stop::new(FailureKind::Truncated, format!("{} ended the connection, and {error}", host_of(url)))

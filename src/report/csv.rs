@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use super::foreign::seen;
 use super::{ReportDocument, ReportRow, ReportWriter, RunEnd};
 
 /// The columns. New ones come at the end.
@@ -73,7 +74,7 @@ impl<W: Write + Send> ReportWriter for CsvReport<W> {
             report.notes.iter().map(|note| note.code).collect::<Vec<_>>().join(" "),
             row.changes.iter().map(|change| change.kind).collect::<Vec<_>>().join(" "),
         ];
-        Ok(self.out.write_record(cells.iter().map(|cell| inert(cell).into_owned()))?)
+        Ok(self.out.write_record(cells.iter().map(|cell| inert(&seen(cell)).into_owned()))?)
     }
 
     fn finish(mut self: Box<Self>, _: &RunEnd) -> io::Result<()> {
@@ -82,11 +83,13 @@ impl<W: Write + Send> ReportWriter for CsvReport<W> {
 }
 
 /// The cell with an apostrophe in front if a spreadsheet could take it for a formula: one that begins, after whatever a
-/// spreadsheet may skip, with `=`, `+`, `-` or `@`, also in full width, and one that begins with a tab or a line break.
+/// spreadsheet may skip, with `=`, `+`, `-` or `@`, also in full width, or with the `|` or `%` of old ones, and one that begins
+/// with a tab or a line break.
 fn inert(cell: &str) -> Cow<'_, str> {
-    let skipped = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{200b}');
+    let skipped = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{200b}' | '\u{fffd}');
     let shown = cell.trim_start_matches(skipped);
-    let dangerous = shown.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) || cell.starts_with(['\t', '\r', '\n']);
+    let signs = ['=', '+', '-', '@', '|', '%', '＝', '＋', '－', '＠'];
+    let dangerous = shown.starts_with(signs) || cell.starts_with(['\t', '\r', '\n']);
     if dangerous {
         Cow::Owned(format!("'{cell}"))
     } else {
@@ -100,7 +103,22 @@ mod tests {
 
     #[test]
     fn nothing_a_stranger_wrote_is_a_formula() {
-        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\u{feff}=1", "＝1", "-"] {
+        for formula in [
+            "=1+1",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            "  =1",
+            "\u{feff}=1",
+            "\u{fffd}=1",
+            "＝1",
+            "-",
+            "|calc",
+            "%0A=1+1",
+        ] {
             assert_eq!(inert(formula), format!("'{formula}"));
         }
         for plain in ["", "https://a.example/=1", "287", "'=1", "a-b", "10082,0"] {

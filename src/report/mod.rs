@@ -23,6 +23,8 @@ mod junit;
 #[cfg(feature = "audit")]
 mod markdown;
 #[cfg(feature = "audit")]
+mod place;
+#[cfg(feature = "audit")]
 pub mod prometheus;
 #[cfg(feature = "audit")]
 mod run;
@@ -35,6 +37,8 @@ mod text;
 pub use document::{BlockDocument, ContractDocument, ReportDocument, SummaryDocument, VerifyDocument};
 #[cfg(feature = "audit")]
 pub use format::{Format, ReportOptions, ReportWriter};
+#[cfg(feature = "audit")]
+pub use place::{PlaceError, ReportPlace};
 #[cfg(feature = "audit")]
 pub use run::{Change, HistoryPoint, ReportRow, RunEnd, RunHeader, RunPoint};
 #[cfg(feature = "audit")]

@@ -84,6 +84,11 @@ pub struct HistoryPoint {
     pub sha256: Option<Sha256Digest>,
 }
 
+impl HistoryPoint {
+    /// How many a report shows of one agent, the newest ones.
+    pub const SHOWN: u16 = 24;
+}
+
 /// What an earlier run found about all of its agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPoint {

@@ -212,6 +212,7 @@ impl Verdict {
 
     /// What the chain's failure makes of it; the error itself when the whole run is refused. A node that loses a block in
     /// mid-run is this agent's trouble alone.
+    #[cfg(feature = "audit")]
     pub(crate) fn failed(&mut self, error: ChainError) -> Result<(), ChainError> {
         let lost = (error.kind == ChainErrorKind::BlockNotFound).then_some(Reason::NodeError);
         let Some(reason) = Reason::of_chain_error(error.kind).or(lost) else { return Err(error) };

@@ -132,11 +132,14 @@ type Blocks = Arc<Mutex<BTreeMap<u64, Option<Details>>>>;
 
 /// A node whose blocks hold one transaction each, and nothing where none is said.
 async fn node_with(world: World, blocks: Blocks) -> MockNode {
-    let node = MockNode::start(world).await;
+    let held = Arc::clone(&blocks);
+    let transactions = Arc::new(move |height| u32::from(held.lock().unwrap().contains_key(&height)));
+    let node = MockNode::start(World { transactions, ..world }).await;
     node.on("GetBlockTransactionEvents", move |request, _| {
         let input = api::BlockHashInput::decode(request).unwrap().block_hash_input;
-        let Some(BlockHashInput::AbsoluteHeight(height)) = input else { panic!("{input:?}") };
-        let summary = blocks.lock().unwrap().get(&height.value).cloned();
+        let Some(BlockHashInput::Given(hash)) = input else { panic!("a height may be another block: {input:?}") };
+        let height = u64::from_be_bytes(hash.value[24..].try_into().unwrap());
+        let summary = blocks.lock().unwrap().get(&height).cloned();
         let empty = Answer::Status(tonic::Code::Ok, "");
         Some(summary.map_or(empty, |details| Answer::of(&api::BlockItemSummary { details, ..api::BlockItemSummary::default() })))
     });
@@ -243,6 +246,37 @@ async fn events_that_do_not_tell_all_say_so() {
     }
 }
 
+/// A stream that is cut, by a proxy or a node that ends, looks like one that has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_were_not_all_told_are_not_taken_for_all() {
+    let blocks: Blocks = Arc::new(Mutex::new([(95, update(vec![updated(REGISTRY, &[uri_updated(2)])]))].into()));
+    for (holds, told) in [(2, "1 of the 2"), (1, "")] {
+        let node = node_with(World::default(), Arc::clone(&blocks)).await;
+        node.change(|world| world.transactions = Arc::new(move |height| if height == 95 { holds } else { 0 }));
+        let client = ChainClient::new(settings(&[&node])).unwrap();
+        let (after, upto) = (client.pin(AtBlock::Height(90)).await.unwrap(), client.pin(AtBlock::Height(100)).await.unwrap());
+        let changes = client.registry_changes(&after, &upto).await.unwrap();
+        assert!(changes.unclear.unwrap_or_default().contains(told), "{told}");
+    }
+}
+
+/// Behind one address there may be several nodes, one of them on another branch or not so far yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_of_another_chain_in_between_are_noticed() {
+    let node = node_with(World::default(), Blocks::default()).await;
+    let client = ChainClient::new(settings(&[&node])).unwrap();
+    let (after, upto) = (client.pin(AtBlock::Height(90)).await.unwrap(), client.pin(AtBlock::Height(100)).await.unwrap());
+    assert_eq!(client.registry_changes(&after, &upto).await.unwrap(), RegistryChanges::default());
+    let fork = World { fork: 7, ..World::default() };
+    node.on("GetBlockInfo", move |request, _| {
+        let input = api::BlockHashInput::decode(request).unwrap();
+        matches!(input.block_hash_input, Some(BlockHashInput::AbsoluteHeight(ref height)) if height.value == 95)
+            .then(|| fork.block_info(input))
+    });
+    let why = client.registry_changes(&after, &upto).await.unwrap().unclear.unwrap();
+    assert!(why.contains("not all of the same chain"), "{why}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_of_a_quorum_must_agree_on_the_events() {
     let one = node_with(World::default(), Arc::default()).await;
@@ -299,6 +333,7 @@ async fn what_no_event_is_about_is_not_read_at_all() {
 
     // A node that does not tell events.
     node.change(|world| world.height += 5);
+    blocks.lock().unwrap().insert(118, update(vec![updated(OTHER, &[uri_updated(9)])]));
     node.on("GetBlockTransactionEvents", |_, _| Some(Answer::Status(tonic::Code::Unimplemented, "not here")));
     let (code, ids, said) = run(&["--changed"]).await;
     assert_eq!((code, ids), (0, vec![]), "{said}");

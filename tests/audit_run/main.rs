@@ -1,13 +1,17 @@
 //! Runs of an audit: against scripted seams, and as the command against the local chain.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod alerts;
 mod changed;
 mod command;
 mod daemon;
 mod engine;
+mod inputs;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;
+mod past;
+mod reports;
 mod seams;
 mod shared;
 #[path = "../support/mod.rs"]

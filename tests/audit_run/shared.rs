@@ -86,3 +86,16 @@ async fn c_57_a_url_is_fetched_once_in_all_parts_of_a_process() {
     assert_eq!((ran.code, &ran.json()["summary"]["match"]), (0, &Value::from(700)), "{}", ran.stderr);
     assert_eq!(asked(&host), HashMap::from([("/one".to_owned(), 1)]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_or_a_share_of_all_ids_takes_no_memory_and_leaves_no_run() {
+    let net = Devnet::start().await.unwrap();
+    let tool = Tool::on(&net);
+    let all = "0-18446744073709551615";
+    let share = tool.run(&["audit", "--ids", all, "--share"]).await;
+    assert!(share.code == 2 && share.stderr.contains("are too many to share"), "{} {}", share.code, share.stderr);
+    let runs = tool.run(&["audit", "runs", "--json"]).await.json();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 0, "{runs:#}");
+    let sample = tool.run(&["audit", "--ids", all, "--sample", "5", "--json"]).await;
+    assert_eq!((sample.code, sample.json()["summary"]["absent"].as_u64()), (4, Some(5)), "{}", sample.stderr);
+}

@@ -22,6 +22,8 @@ on_both! {
     a_command_gets_the_transition_on_its_input
     lines_are_handed_out_once
     what_a_killed_process_had_in_hand_is_delivered_again
+    what_waits_goes_to_the_corrected_url
+    a_sink_that_takes_its_time_does_not_outlast_the_patience
 }
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -220,4 +222,75 @@ async fn what_a_killed_process_had_in_hand_is_delivered_again(stage: Stage) {
     assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 3);
     let seen = receiver.seen.lock().unwrap();
     assert_eq!(seen.iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
+}
+
+async fn what_waits_goes_to_the_corrected_url(stage: Stage) {
+    let wrong = receiver(&[404]).await;
+    let keys = change(&stage, 3, &notifier(&stage, webhook(&wrong.url))).await;
+    notifier(&stage, webhook(&wrong.url)).deliver().await.unwrap();
+    let right = receiver(&[200]).await;
+    assert_eq!(notifier(&stage, webhook(&right.url)).drain(PATIENCE).await.unwrap().acknowledged, 3);
+    assert_eq!(right.seen.lock().unwrap().iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
+}
+
+async fn a_sink_that_takes_its_time_does_not_outlast_the_patience(stage: Stage) {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", silent.local_addr().unwrap());
+    let slow = notifier(&stage, webhook(&url));
+    change(&stage, 1, &slow).await;
+    let begun = std::time::Instant::now();
+    let done = slow.drain(Duration::from_millis(200)).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(done.troubles[0].contains("did not take the change before the time"), "{:?}", done.troubles);
+    assert_eq!(stage.store.outstanding("webhook").await.unwrap().count, 1);
+}
+
+/// A store of the time when a sink was called after the digest of its URL or command.
+#[tokio::test]
+async fn what_waits_under_a_name_of_old_is_delivered() {
+    let stage = Stage::sqlite().await;
+    let receiver = receiver(&[200]).await;
+    let notifier = notifier(&stage, webhook(&receiver.url));
+    let keys = change(&stage, 4, &notifier).await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(stage.location.path().unwrap());
+    let mut raw: sqlx::SqliteConnection = sqlx::Connection::connect_with(&options).await.unwrap();
+    for sql in [
+        "UPDATE layout SET version = 2",
+        "ALTER TABLE agents DROP COLUMN block_height",
+        "UPDATE deliveries SET sink = 'webhook-0123456789abcdef'",
+        // Another URL was configured for a while, and has taken all.
+        "INSERT INTO deliveries SELECT 'webhook-fedcba9876543210', idempotency_key, 1, 0, 1, NULL FROM deliveries",
+        "INSERT INTO disabled_sinks VALUES ('webhook-0123456789abcdef', 0, 'gone')",
+    ] {
+        sqlx::query(sql).execute(&mut raw).await.unwrap();
+    }
+    sqlx::Connection::close(raw).await.unwrap();
+    stage.second().await;
+    assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 4);
+    assert_eq!(receiver.seen.lock().unwrap().iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
+    assert_eq!(stage.store.waiting().await.unwrap(), []);
+    let agents = stage.store.agents(&super::stage::scope()).await.unwrap();
+    assert!(agents.iter().all(|agent| agent.block_height == Some(1000)), "the block of the last run is known from the run");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_that_hangs_takes_its_children_with_it() {
+    let stage = Stage::sqlite().await;
+    let folder = tempfile::tempdir().unwrap();
+    let child = folder.path().join("child");
+    let script = r#"sleep 30 & echo $! >"$1.part"; mv "$1.part" "$1"; wait"#;
+    let words = ["/bin/sh", "-c", script, "sh"].map(std::ffi::OsString::from);
+    let words = words.into_iter().chain([child.clone().into_os_string()]).collect();
+    let slow = notifier(&stage, Sink::Command(CommandSink::new(words, PATIENCE).unwrap()));
+    change(&stage, 1, &slow).await;
+    slow.drain(Duration::from_secs(1)).await.unwrap();
+    let child = std::fs::read_to_string(child).unwrap();
+    let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+    let begun = std::time::Instant::now();
+    // What is dead may wait for somebody to take notice.
+    while state().is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(begun.elapsed() < PATIENCE, "the child of the command lives on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

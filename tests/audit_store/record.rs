@@ -6,11 +6,13 @@ use cardproof::audit::store::{NewRun, Recorder, StoreError};
 use cardproof::audit::TransitionKind;
 use cardproof::identity::TokenId;
 use cardproof::registry::AgentStatus;
-use cardproof::verify::{Note, NoteCode, Summary};
+use cardproof::verify::{Note, NoteCode, Reason, Summary, Verdict};
 
-use super::stage::{agent, digest, kinds, on_both, scope, settings, Agent, Stage};
+use super::stage::{agent, block, digest, kinds, on_both, scope, settings, Agent, Stage};
 
 on_both! {
+    only_the_newest_results_are_read
+    what_was_so_at_an_older_block_changes_nothing
     an_interrupted_run_goes_on_where_it_stopped
     an_agent_is_recorded_once_in_a_run
     a_recording_cut_off_leaves_nothing_behind
@@ -127,9 +129,11 @@ async fn a_body_with_an_older_anchor_is_recognised(stage: Stage) {
     let next = Agent { anchored: Some("new card"), ..agent(0) };
     stage.run(vec![next.clone().at(2000).mismatching()], &settings()).await;
     stage.run(vec![next.at(3000).mismatching()], &settings()).await;
-    let anchors = stage.store.older_anchors(&scope(), TokenId(0), digest("new card")).await.unwrap();
+    let anchors = stage.store.older_anchors(&scope(), TokenId(0), digest("new card"), Some(1000)).await.unwrap();
     assert_eq!(anchors, [digest("card")]);
-    assert_eq!(stage.store.older_anchors(&scope(), TokenId(1), digest("card")).await.unwrap(), []);
+    let past = stage.store.older_anchors(&scope(), TokenId(0), digest("new card"), Some(999)).await.unwrap();
+    assert_eq!(past, [], "at an older block, what is older than that is not known");
+    assert_eq!(stage.store.older_anchors(&scope(), TokenId(1), digest("card"), None).await.unwrap(), []);
     let history = stage.store.history(&scope(), TokenId(0)).await.unwrap().unwrap();
     let seen =
         |all: &[cardproof::audit::store::SeenDigest]| -> Vec<_> { all.iter().map(|s| (s.sha256, s.first_seen.0)).collect() };
@@ -202,4 +206,37 @@ async fn agents_that_are_there_are_found_a_page_at_a_time(stage: Stage) {
     seen.sort_unstable();
     let listed: Vec<u64> = stage.store.agents(&scope()).await.unwrap().iter().map(|agent| agent.token_id.0).collect();
     assert_eq!(listed, seen, "all of them, in the order of their numbers");
+}
+
+async fn what_was_so_at_an_older_block_changes_nothing(stage: Stage) {
+    let at = |height, verdict: Verdict| Verdict { block: Some(block(height)), ..verdict };
+    stage.run(vec![at(10, agent(0).at(1000).matching())], &settings()).await;
+    let moved = Agent { anchored: Some("new card"), body: Some("new card"), owner: 2, ..agent(0) };
+    let outcomes = stage.run(vec![at(20, moved.at(2000).matching())], &settings()).await;
+    assert_eq!(kinds(&outcomes).len(), 2);
+    let before = stage.store.history(&scope(), TokenId(0)).await.unwrap().unwrap();
+    let past = vec![at(10, agent(0).at(3000).mismatching()), at(10, agent(1).at(3000).matching())];
+    let outcomes = stage.run(past, &settings()).await;
+    assert_eq!((outcomes.len(), kinds(&outcomes).len()), (2, 1), "only the agent that was not known is new");
+    let after = stage.store.history(&scope(), TokenId(0)).await.unwrap().unwrap();
+    assert_eq!((after.results.len(), after.results[0].reason), (3, Reason::HashMismatch));
+    assert_eq!((&after.memory, &after.transitions, &after.anchors), (&before.memory, &before.transitions, &before.anchors));
+    // The same block again, and one that no node could name, are as new as the memory.
+    let same = at(20, Agent { anchored: Some("new card"), owner: 2, ..agent(0) }.at(4000).mismatching());
+    assert_eq!(kinds(&stage.run(vec![same], &settings()).await), [TransitionKind::MatchToMismatch]);
+    let unread = Verdict { block: None, ..agent(0).at(5000).unread() };
+    stage.run(vec![unread], &settings()).await;
+    let memory = stage.store.history(&scope(), TokenId(0)).await.unwrap().unwrap().memory;
+    assert_eq!((memory.last_seen.0, memory.block_height), (5000, Some(20)));
+}
+
+async fn only_the_newest_results_are_read(stage: Stage) {
+    for number in 0..30 {
+        stage.run(vec![agent(0).at(number).matching(), agent(1).at(number).mismatching()], &settings()).await;
+    }
+    let run = stage.begin().await;
+    stage.store.record(&run, vec![agent(0).at(99).matching()], &settings()).await.unwrap();
+    let recent = stage.store.recent(&scope(), TokenId(0), run.id, 24).await.unwrap();
+    assert_eq!(recent.iter().map(|result| result.at.0).collect::<Vec<_>>(), (6..30).rev().collect::<Vec<_>>());
+    assert_eq!(stage.store.recent(&scope(), TokenId(7), run.id, 24).await.unwrap(), []);
 }

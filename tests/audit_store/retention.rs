@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cardproof::audit::store::{Forgotten, RecordSettings};
+use cardproof::audit::store::{Forgotten, RecordSettings, Waiting};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::TokenId;
 
@@ -11,6 +11,7 @@ use super::stage::{agent, digest, on_both, scope, settings, Agent, Stage};
 on_both! {
     old_runs_are_forgotten_and_agents_are_not
     what_a_sink_has_still_to_take_is_kept
+    nothing_is_kept_for_a_sink_that_is_not_configured_any_more
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -23,12 +24,12 @@ async fn old_runs_are_forgotten_and_agents_are_not(stage: Stage) {
     tokio::time::sleep(Duration::from_millis(5)).await;
 
     // The runs themselves began just now.
-    let forgotten = stage.store.forget(DAY).await.unwrap();
+    let forgotten = stage.store.forget(DAY, &[]).await.unwrap();
     assert_eq!(forgotten, Forgotten { runs: 0, results: 0, transitions: 1, bodies: 1 });
-    let forgotten = stage.store.forget(Duration::ZERO).await.unwrap();
+    let forgotten = stage.store.forget(Duration::ZERO, &[]).await.unwrap();
     assert_eq!(forgotten, Forgotten { runs: 2, results: 3, transitions: 0, bodies: 0 });
     assert_eq!(stage.store.runs(&scope()).await.unwrap().len(), 1);
-    assert_eq!(stage.store.forget(Duration::ZERO).await.unwrap(), Forgotten::default());
+    assert_eq!(stage.store.forget(Duration::ZERO, &[]).await.unwrap(), Forgotten::default());
 
     let history = stage.store.history(&scope(), TokenId(0)).await.unwrap().unwrap();
     assert_eq!((history.results.len(), history.transitions.len()), (0, 0));
@@ -47,11 +48,21 @@ async fn what_a_sink_has_still_to_take_is_kept(stage: Stage) {
     let key = &outcomes[0].transitions[0].idempotency_key;
     let store = &stage.store;
     store.acknowledge("log", key).await.unwrap();
-    assert_eq!(store.forget(DAY).await.unwrap().transitions, 0);
+    let sinks = ["pager", "log"].map(str::to_owned);
+    assert_eq!(store.forget(DAY, &sinks).await.unwrap().transitions, 0);
     assert_eq!(store.outstanding("pager").await.unwrap().count, 1);
     assert_eq!(store.outstanding("log").await.unwrap().count, 0);
     // Nobody waits for a sink that is gone.
     store.disable_sink("pager", "it is gone").await.unwrap();
-    assert_eq!(store.forget(DAY).await.unwrap().transitions, 1);
+    assert_eq!(store.forget(DAY, &sinks).await.unwrap().transitions, 1);
     assert_eq!(store.outstanding("pager").await.unwrap().count, 0);
+}
+
+async fn nothing_is_kept_for_a_sink_that_is_not_configured_any_more(stage: Stage) {
+    let told = RecordSettings { sinks: vec!["pager".into()], ..settings() };
+    stage.run(vec![agent(0).at(1000).matching()], &told).await;
+    stage.run(vec![agent(0).at(2000).mismatching()], &told).await;
+    assert_eq!(stage.store.waiting().await.unwrap(), [Waiting { sink: "pager".into(), count: 1 }]);
+    assert_eq!(stage.store.forget(DAY, &["log".into()]).await.unwrap().transitions, 1);
+    assert_eq!(stage.store.waiting().await.unwrap(), []);
 }

@@ -13,6 +13,7 @@ on_both! {
     c_26_a_card_changed_after_minting_is_told_once
     c_67_a_flapping_host_raises_no_alarm
     undecided_runs_are_told_after_as_many_as_allowed
+    a_first_decision_that_is_a_mismatch_is_told
     an_undecided_run_in_between_does_not_start_the_count_again
     a_lower_agent_outside_of_earlier_selections_is_not_new
     what_changed_is_found_again
@@ -129,4 +130,17 @@ async fn what_changed_is_found_again(stage: Stage) {
     assert_eq!(since(2000).await, [changes(&second), changes(&third)].concat());
     assert_eq!(since(3001).await, []);
     assert_eq!(store.history(&scope(), TokenId(0)).await.unwrap().unwrap().transitions, changes(&second));
+}
+
+async fn a_first_decision_that_is_a_mismatch_is_told(stage: Stage) {
+    stage.run((0..4).map(|id| agent(id).undecided()).collect(), &patient(2, 3)).await;
+    let mixed = vec![agent(0).mismatching(), agent(1).matching(), agent(2).mismatching(), agent(3).undecided()];
+    assert_eq!(kinds(&stage.run(mixed, &patient(2, 3)).await), [], "patience holds for the first decision, too");
+    let decided = vec![agent(0).mismatching(), agent(1).matching(), agent(2).matching(), agent(3).undecided()];
+    let told = stage.run(decided, &patient(2, 3)).await;
+    assert_eq!(kinds(&told), [Kind::FromUndecided, Kind::ToUndecided]);
+    assert_eq!(told[0].transitions[0].after.as_deref(), Some("mismatch"));
+    let after = vec![agent(0).mismatching(), agent(3).mismatching()];
+    assert_eq!(kinds(&stage.run(after, &patient(2, 3)).await), [Kind::FromUndecided], "once each");
+    assert_eq!(kinds(&stage.run(vec![agent(0).mismatching(), agent(3).mismatching()], &patient(2, 3)).await), []);
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cardproof::audit::serve::{Endpoint, MetricsSettings, MetricsState, ServeError};
+use cardproof::audit::serve::{Endpoint, EndpointLimits, MetricsSettings, MetricsState, ServeError};
 use cardproof::registry::Timestamp;
 use cardproof::report::{ReportWriter, RunEnd};
 use tokio::io::AsyncWriteExt;
@@ -21,7 +21,11 @@ struct Served {
 
 impl Served {
     async fn start(state: &MetricsState) -> Self {
-        let endpoint = Endpoint::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        Self::limited(state, EndpointLimits::default()).await
+    }
+
+    async fn limited(state: &MetricsState, limits: EndpointLimits) -> Self {
+        let endpoint = Endpoint::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().with_limits(limits);
         let address = endpoint.address();
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {
@@ -119,4 +123,26 @@ async fn an_address_that_is_taken_is_said_before_any_run() {
     let first = Endpoint::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let Err(error) = Endpoint::bind(first.address()).await else { panic!("two listeners on one address") };
     assert!(error.to_string().starts_with(&format!("cannot listen on {}: ", first.address())), "{error}");
+}
+
+#[tokio::test]
+async fn half_requests_take_no_more_than_their_share_and_their_time() {
+    let limits = EndpointLimits { connections: 3, request: Duration::from_millis(300) };
+    let served = Served::limited(&MetricsState::new(MetricsSettings::default()), limits).await;
+    let mut slow = Vec::new();
+    for _ in 0..12 {
+        let mut socket = tokio::net::TcpStream::connect(served.address).await.unwrap();
+        socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: ").await.unwrap();
+        slow.push(socket);
+    }
+    let began = Instant::now();
+    assert_eq!(served.get("/healthz").await.0, 200);
+    // Twelve of them, three at a time: the one that asks in earnest waits for four turns.
+    let waited = began.elapsed();
+    assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(10), "{waited:?}");
+    for mut socket in slow {
+        let mut rest = Vec::new();
+        let _ = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut rest).await;
+        assert!(rest.is_empty());
+    }
 }

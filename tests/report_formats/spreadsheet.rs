@@ -16,7 +16,10 @@ fn a_cell_holds_what_was_found_and_is_never_a_formula() {
     assert_eq!(cell(1, "transitions"), "match_to_mismatch");
     assert_eq!(cell(2, "match"), "", "undecided is neither true nor false");
     assert_eq!(cell(3, "status"), "revoked");
-    assert_eq!(cell(5, "agent_uri"), format!("'{HOSTILE}"), "line breaks and quotes survive, the formula does not");
+    let seen = HOSTILE.replace(['\u{1b}', '\u{202e}', '\n'], "\u{fffd}");
+    assert_eq!(cell(5, "agent_uri"), format!("'{seen}"), "quotes survive, the formula and what cannot be seen do not");
+    let unseen = |c: char| c.is_control() && !matches!(c, '\r' | '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+    assert!(!text.contains(unseen) && text.lines().count() == agents().len() + 1);
     assert_eq!(cell(6, "token_id"), "18446744073709551615");
     for row in &rows {
         for cell in row {

@@ -66,6 +66,8 @@ pub struct World {
     pub module: Vec<u8>,
     /// The bytes that agentOf returns.
     pub agents: BTreeMap<u64, Vec<u8>>,
+    /// How many transactions the block of a height holds.
+    pub transactions: Arc<dyn Fn(u64) -> u32 + Send + Sync>,
 }
 
 impl Default for World {
@@ -81,6 +83,7 @@ impl Default for World {
             init_name: "init_CIS-8004".into(),
             module: b"\0asm\x01\0\0\0".to_vec(),
             agents,
+            transactions: Arc::new(|_| 0),
         }
     }
 }
@@ -133,7 +136,7 @@ impl World {
         }
     }
 
-    fn block_info(&self, at: api::BlockHashInput) -> Answer {
+    pub fn block_info(&self, at: api::BlockHashInput) -> Answer {
         use api::block_hash_input::BlockHashInput as Input;
         let height = match at.block_hash_input.unwrap() {
             Input::LastFinal(_) => Some(self.height),
@@ -148,6 +151,8 @@ impl World {
             slot_time: Some(api::Timestamp { value: self.block_time.0 }),
             // The one block beyond the newest finalized one is known and not final.
             finalized: height <= self.height,
+            parent_block: height.checked_sub(1).map(|below| self.block_hash(below).into()),
+            transaction_count: (self.transactions)(height),
             protocol_version: self.protocol_version,
             ..api::BlockInfo::default()
         })

@@ -5,15 +5,15 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 
-use super::{name_of, Answer, NotifyError, TransitionDocument};
+use super::{Answer, NotifyError, TransitionDocument};
 use crate::audit::store::Delivery;
-use crate::digest::Sha256Digest;
 
 /// A program that is started once for each transition, with the transition as a line of JSON on its standard input. It
 /// acknowledges by exiting with 0.
 ///
 /// It is started directly and not by a shell, and nothing of a transition is among its arguments: strangers wrote parts of it.
-/// Its own output goes nowhere.
+/// Its own output goes nowhere. Of this process's environment it gets all but the settings (`CARDPROOF_…`): a secret may be among
+/// them. When it takes too long, all that it has started is ended with it.
 #[derive(Debug, Clone)]
 pub struct CommandSink {
     name: String,
@@ -28,12 +28,15 @@ impl CommandSink {
     /// # Errors
     /// [`NotifyError::Setup`] when there is no program.
     pub fn new(command: Vec<OsString>, timeout: Duration) -> Result<Self, NotifyError> {
-        let words = command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join("\0");
-        let name = name_of("command", Sha256Digest::of(words.as_bytes()));
         let mut parts = command.into_iter();
         let program = parts.next().filter(|program| !program.is_empty());
         let program = program.ok_or(NotifyError::Setup("a command sink needs a program to start"))?;
-        Ok(Self { name, program, arguments: parts.collect(), timeout })
+        Ok(Self { name: "command".to_owned(), program, arguments: parts.collect(), timeout })
+    }
+
+    /// The same program under a name of its own in the store, for who has several.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -49,6 +52,12 @@ impl CommandSink {
         let program = self.program.to_string_lossy();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        let settings = std::env::vars_os().map(|(name, _)| name);
+        settings.filter(|name| name.as_encoded_bytes().starts_with(b"CARDPROOF_")).for_each(|name| {
+            command.env_remove(name);
+        });
+        #[cfg(unix)]
+        command.process_group(0);
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) => return Answer::Failed(format!("{program} cannot be started: {error}"), None),
@@ -63,9 +72,28 @@ impl CommandSink {
 }
 
 async fn feed(mut child: Child, line: &[u8]) -> std::io::Result<ExitStatus> {
+    let mut group = Group(child.id());
     if let Some(mut input) = child.stdin.take() {
         // A program need not read what it is told; its exit code counts.
         let _ = input.write_all(line).await;
     }
-    child.wait().await
+    let status = child.wait().await;
+    // What a program that has ended leaves running is its own business.
+    group.0 = None;
+    status
+}
+
+/// The process group of a program. Dropped before the program has ended, it is killed.
+struct Group(Option<u32>);
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            // Where there is no such program, at least the leader is killed as the child is dropped.
+            let mut kill = std::process::Command::new("kill");
+            kill.args(["-s", "KILL", "--", &format!("-{leader}")]);
+            let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        }
+    }
 }

@@ -22,7 +22,6 @@ pub use webhook::Webhook;
 use std::time::Duration;
 
 use super::store::Delivery;
-use crate::digest::Sha256Digest;
 
 /// Where transitions are told.
 #[derive(Debug, Clone)]
@@ -36,7 +35,8 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// What the sink is called in the store. It stays the same from one process to the next, and tells no secret.
+    /// What the sink is called in the store: `webhook`, `command` or `stdout`, or the name it was given. It stays the same when a
+    /// URL or a command is corrected, so that what waits goes there.
     pub fn name(&self) -> &str {
         match self {
             Self::Webhook(sink) => sink.name(),
@@ -63,10 +63,4 @@ enum Answer {
     Failed(String, Option<Duration>),
     /// It wants nothing any more.
     Gone(String),
-}
-
-/// A name for what must not be printed: enough of its digest to tell it from others.
-fn name_of(kind: &str, fingerprint: Sha256Digest) -> String {
-    let digest = fingerprint.to_string();
-    format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::time::{sleep, Instant};
+use tokio::time::{sleep, timeout_at, Instant};
 
 use super::{Answer, NotifyError, Sink};
 use crate::audit::store::{Delivery, Store, StoreError};
@@ -35,7 +35,7 @@ pub struct Delivered {
     pub acknowledged: u64,
     /// How many attempts failed; each will be repeated.
     pub failed: u64,
-    /// What went wrong, a sentence for each sink that had a failure: its last one.
+    /// What went wrong, the sink's name and a sentence for each sink that had a failure: its last one.
     pub troubles: Vec<String>,
 }
 
@@ -72,14 +72,20 @@ impl Notifier {
     /// # Errors
     /// [`StoreError`] when the database refuses. A failing sink is no error but in [`Delivered::troubles`].
     pub async fn deliver(&self) -> Result<Delivered, StoreError> {
+        self.round(None).await
+    }
+
+    /// One attempt at what is due. After `end` no other is begun, and what is under way has failed.
+    async fn round(&self, end: Option<Instant>) -> Result<Delivered, StoreError> {
         let mut total = Delivered::default();
-        for done in join_all(self.sinks.iter().map(|sink| self.deliver_to(sink))).await {
+        for done in join_all(self.sinks.iter().map(|sink| self.deliver_to(sink, end))).await {
             add(&mut total, done?);
         }
         Ok(total)
     }
 
-    /// Delivers, with the pauses between attempts, until everything is acknowledged or `patience` is over.
+    /// Delivers, with the pauses between attempts, until everything is acknowledged or `patience` is over. It holds for a sink that
+    /// takes its time as well: an attempt that is under way then has failed.
     ///
     /// # Errors
     /// As [`Notifier::deliver`].
@@ -87,7 +93,7 @@ impl Notifier {
         let end = Instant::now() + patience;
         let mut total = Delivered::default();
         loop {
-            let done = self.deliver().await?;
+            let done = self.round(Some(end)).await?;
             let quiet = done.acknowledged == 0 && done.failed == 0;
             if !quiet {
                 total.troubles.clear();
@@ -117,19 +123,20 @@ impl Notifier {
         Ok(first)
     }
 
-    async fn deliver_to(&self, sink: &Sink) -> Result<Delivered, StoreError> {
+    async fn deliver_to(&self, sink: &Sink, end: Option<Instant>) -> Result<Delivered, StoreError> {
         let mut total = Delivered::default();
-        loop {
+        while end.is_none_or(|end| Instant::now() < end) {
             let due = self.store.claim_deliveries(sink.name(), AT_ONCE, self.settings.hold).await?;
-            let answers = join_all(due.iter().map(|delivery| sink.tell(delivery))).await;
+            let answers = join_all(due.iter().map(|delivery| told(sink, delivery, end))).await;
             let mut stop = due.is_empty();
             for (delivery, answer) in due.iter().zip(answers) {
                 stop |= !self.note(sink, delivery, answer, &mut total).await?;
             }
             if stop {
-                return Ok(total);
+                break;
             }
         }
+        Ok(total)
     }
 
     /// Notes what became of a delivery; `false` when the sink should be left alone for now.
@@ -162,6 +169,12 @@ impl Notifier {
         let pause = self.settings.first_pause.saturating_mul(1 << doublings).min(LONGEST);
         pause.mul_f64(1.0 - fastrand::f64() / 4.0)
     }
+}
+
+async fn told(sink: &Sink, delivery: &Delivery, end: Option<Instant>) -> Answer {
+    let Some(end) = end else { return sink.tell(delivery).await };
+    let over = |_| Answer::Failed("it did not take the change before the time for telling was over".into(), None);
+    timeout_at(end, sink.tell(delivery)).await.unwrap_or_else(over)
 }
 
 fn add(total: &mut Delivered, more: Delivered) {

@@ -1,7 +1,7 @@
 use std::time::SystemTime;
 
 use super::document::EventDocument;
-use super::{name_of, Answer, NotifyError, WebhookSecret};
+use super::{Answer, NotifyError, WebhookSecret};
 use crate::audit::store::Delivery;
 use crate::fetch::{Fetcher, PostUrl};
 
@@ -22,9 +22,16 @@ impl Webhook {
     /// [`NotifyError::Setup`] without a secret: nobody could tell our messages from another's.
     pub fn new(url: PostUrl, secrets: Vec<WebhookSecret>, fetcher: Fetcher) -> Result<Self, NotifyError> {
         if secrets.is_empty() {
-            return Err(NotifyError::Setup("a webhook needs a secret to sign its messages with; its receiver shows one"));
+            return Err(NotifyError::Setup(
+                "a webhook needs the secret that its messages are signed with, as its receiver shows it",
+            ));
         }
-        Ok(Self { name: name_of("webhook", url.fingerprint()), url, secrets, fetcher })
+        Ok(Self { name: "webhook".to_owned(), url, secrets, fetcher })
+    }
+
+    /// The same webhook under a name of its own in the store, for who has several.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
     }
 
     pub(super) fn name(&self) -> &str {

@@ -1,25 +1,51 @@
-use std::future::{Future, IntoFuture};
-use std::io;
+use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::{header, StatusCode};
-use axum::response::IntoResponse;
-use axum::routing::get;
-use axum::Router;
-use tokio::net::TcpListener;
+use axum::http::{header, Method, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
+use super::socket::Socket;
 use super::{MetricsState, ServeError};
 
 /// How long requests that have begun may still take once the daemon stops: a client that never ends its request must not keep
 /// the process alive.
 const GRACE: Duration = Duration::from_secs(3);
+/// How long an answer may take to be read.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long to wait when no connection can be had, and how often in a row before that is an error.
+const PAUSE: Duration = Duration::from_millis(100);
+const PAUSES: u32 = 100;
+
+/// How much of a process the clients of its endpoint may take, so that none of them keeps the audit from its own connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndpointLimits {
+    /// How many connections are open at once; others wait for their turn.
+    pub connections: usize,
+    /// How long a request may take to come.
+    pub request: Duration,
+}
+
+impl Default for EndpointLimits {
+    fn default() -> Self {
+        Self { connections: 64, request: Duration::from_secs(10) }
+    }
+}
 
 /// The endpoint, listening. Connections wait until it is served.
 pub struct Endpoint {
     listener: TcpListener,
     address: SocketAddr,
+    limits: EndpointLimits,
 }
 
 impl Endpoint {
@@ -31,7 +57,12 @@ impl Endpoint {
         let bind = |cause| ServeError::Bind { address, cause };
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, limits: EndpointLimits::default() })
+    }
+
+    /// The same endpoint with other limits.
+    pub fn with_limits(self, limits: EndpointLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Where it listens.
@@ -39,41 +70,79 @@ impl Endpoint {
         self.address
     }
 
-    /// Answers until `stop` is ready, and then lets the requests that have begun end.
+    /// Answers until `stop` is ready, and then lets the requests that have begun end. A connection is for one request.
     ///
     /// # Errors
     /// [`ServeError::Serve`] when the system fails.
     pub async fn serve(self, state: MetricsState, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
-        let routes = Router::new()
-            .route("/metrics", get(metrics))
-            // Alive is whoever answers; whether the work gets done is readiness.
-            .route("/healthz", get(|| async { "ok\n" }))
-            .route("/readyz", get(ready))
-            .with_state(state);
-        let (stopped, has_stopped) = tokio::sync::oneshot::channel();
-        let stop = async move {
-            stop.await;
-            let _ = stopped.send(());
-        };
-        let overdue = async move {
-            let _ = has_stopped.await;
-            tokio::time::sleep(GRACE).await;
-        };
-        let served = axum::serve(self.listener, routes).with_graceful_shutdown(stop).into_future();
-        tokio::select! {
-            ended = served => ended.map_err(|cause: io::Error| ServeError::Serve(cause)),
-            () = overdue => Ok(()),
+        let Self { listener, limits, .. } = self;
+        let places = Arc::new(Semaphore::new(limits.connections.max(1)));
+        let (mut connections, mut failed) = (JoinSet::new(), 0);
+        tokio::pin!(stop);
+        loop {
+            // The place comes first: a connection that has none costs this process nothing.
+            let next = async { (Arc::clone(&places).acquire_owned().await, listener.accept().await) };
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                Some(_) = connections.join_next() => {}
+                (place, accepted) = next => match accepted {
+                    Ok((stream, _)) => {
+                        failed = 0;
+                        let answered = answer(stream, state.clone(), limits.request);
+                        connections.spawn(async move {
+                            let _place = place;
+                            answered.await;
+                        });
+                    }
+                    Err(cause) if failed >= PAUSES => return Err(ServeError::Serve(cause)),
+                    // Such as when the process has no file descriptor left for a moment.
+                    Err(_) => {
+                        failed += 1;
+                        sleep(PAUSE).await;
+                    }
+                },
+            }
         }
+        drop(listener);
+        let _ = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+        Ok(())
     }
 }
 
-async fn metrics(State(state): State<MetricsState>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.exposition())
+/// Answers one request, or gives up on who does not end it.
+async fn answer(stream: TcpStream, state: MetricsState, patience: Duration) {
+    let asked = Arc::new(Notify::new());
+    let has_asked = Arc::clone(&asked);
+    let routes = service_fn(move |request: Request<Incoming>| {
+        has_asked.notify_one();
+        let answer = route(request.method(), request.uri().path(), &state);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let served = http1::Builder::new().keep_alive(false).serve_connection(Socket(stream), routes);
+    let late = async {
+        if timeout(patience, asked.notified()).await.is_ok() {
+            sleep(ANSWER).await;
+        }
+    };
+    tokio::select! {
+        _ = served => {}
+        () = late => {}
+    }
 }
 
-async fn ready(State(state): State<MetricsState>) -> impl IntoResponse {
-    match state.ready() {
-        Ok(()) => (StatusCode::OK, "ready\n".to_owned()),
-        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
+fn route(method: &Method, path: &str, state: &MetricsState) -> Response {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
+    }
+    match path {
+        "/metrics" => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.exposition()).into_response(),
+        // Alive is whoever answers; whether the work gets done is readiness.
+        "/healthz" => "ok\n".into_response(),
+        "/readyz" => match state.ready() {
+            Ok(()) => "ready\n".into_response(),
+            Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
+        },
+        _ => StatusCode::NOT_FOUND.into_response(),
     }
 }

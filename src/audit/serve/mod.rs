@@ -5,9 +5,10 @@
 
 mod duration_buckets;
 mod endpoint;
+mod socket;
 mod state;
 
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, EndpointLimits};
 pub use state::{MetricsRun, MetricsSettings, MetricsState};
 
 use std::net::SocketAddr;

@@ -30,6 +30,15 @@ pub struct Outstanding {
     pub due_in: Option<Duration>,
 }
 
+/// What waits for one sink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The sink's name, that of one that is no longer configured, too.
+    pub sink: String,
+    /// How many deliveries it has not acknowledged yet.
+    pub count: u64,
+}
+
 impl Store {
     /// The deliveries to a sink that are due, at most `limit` of them, in the order in which their transitions were recorded.
     ///
@@ -114,13 +123,16 @@ impl Store {
         open.commit().await
     }
 
-    /// Lets deliveries to a sink go on.
+    /// Lets deliveries to a sink go on, and makes all that it has not acknowledged due at once.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
     pub async fn enable_sink(&self, sink: &str) -> Result<(), StoreError> {
         let mut open = self.database.write("enabling a sink").await?;
-        open.execute("DELETE FROM disabled_sinks WHERE sink = ?", vec![foreign(sink).into()]).await?;
+        let sink = foreign(sink);
+        open.execute("DELETE FROM disabled_sinks WHERE sink = ?", vec![sink.as_str().into()]).await?;
+        let due = "UPDATE deliveries SET next_attempt = ? WHERE sink = ? AND acknowledged_at IS NULL";
+        open.execute(due, vec![now().0.into(), sink.into()]).await?;
         open.commit().await
     }
 
@@ -132,6 +144,20 @@ impl Store {
         let mut open = self.database.read("reading the state of a sink").await?;
         let row = open.row("SELECT reason FROM disabled_sinks WHERE sink = ?", vec![foreign(sink).into()]).await?;
         row.map(|row| open.explained(row.text(0)).map(unforeign)).transpose()
+    }
+
+    /// What waits for each sink that anything waits for.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
+        let mut open = self.database.read("counting deliveries").await?;
+        let sql = "SELECT sink, COUNT(*) FROM deliveries WHERE acknowledged_at IS NULL GROUP BY sink ORDER BY sink";
+        let rows = open.rows(sql, Vec::new()).await?;
+        let waiting = rows
+            .iter()
+            .map(|row| Ok(Waiting { sink: unforeign(open.explained(row.text(0))?), count: open.explained(row.number(1))? }));
+        waiting.collect()
     }
 
     /// What a sink has not acknowledged yet.

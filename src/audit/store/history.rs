@@ -76,17 +76,28 @@ impl Store {
         let sql = format!("SELECT {MEMORY} FROM agents WHERE scope_id = ? AND token_id = ?");
         let Some(row) = open.row(&sql, of_agent()).await? else { return Ok(None) };
         let memory = memory_of(&open, &row)?;
-        // Through the runs, which are few: the results are in the order of their runs.
-        let sql = format!(
-            "SELECT {RESULT} FROM runs JOIN results ON results.run_id = runs.id
-            WHERE runs.scope_id = ? AND results.token_id = ? ORDER BY runs.id DESC"
-        );
-        let rows = open.rows(&sql, of_agent()).await?;
-        let results = rows.iter().map(|row| result_of(&open, row)).collect::<Result<_, _>>()?;
+        let results = results_where(&mut open, "", "", of_agent()).await?;
         let transitions = transitions_where(&mut open, "scope_id = ? AND token_id = ? ORDER BY id DESC", of_agent()).await?;
         let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
         let bodies = digests(&mut open, scope_id, token_id, "body").await?;
         Ok(Some(AgentHistory { memory, results, transitions, anchors, bodies }))
+    }
+
+    /// The newest results of runs before `before` on one agent, at most so many, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn recent(
+        &self,
+        scope: &RunScope,
+        token_id: TokenId,
+        before: i64,
+        most: u16,
+    ) -> Result<Vec<PastResult>, StoreError> {
+        let mut open = self.database.read("reading an agent's newest results").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        let values = vec![scope_id.into(), token_id.0.into(), before.into(), i64::from(most).into()];
+        results_where(&mut open, " AND runs.id < ?", " LIMIT ?", values).await
     }
 
     /// What is known about every agent of a scope, in the order of their token ids, without their results.
@@ -151,7 +162,8 @@ impl Store {
     }
 
     /// The hashes that have been anchored for an agent, but for the one that is anchored now, in the order in which they came up.
-    /// A body with one of them is the card of an earlier record.
+    /// A body with one of them is the card of an earlier record. For a block (its height) before the newest one that the agent was
+    /// judged at there are none: which of them are older than that, nobody has noted.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
@@ -160,9 +172,16 @@ impl Store {
         scope: &RunScope,
         token_id: TokenId,
         current: Sha256Digest,
+        block: Option<u64>,
     ) -> Result<Vec<Sha256Digest>, StoreError> {
         let mut open = self.database.read("reading an agent's older anchors").await?;
         let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+        let newest = "SELECT block_height FROM agents WHERE scope_id = ? AND token_id = ?";
+        let newest = open.row(newest, vec![scope_id.into(), token_id.0.into()]).await?;
+        let newest = newest.map(|row| open.explained(row.maybe_number(0))).transpose()?.flatten();
+        if newest.zip(block).is_some_and(|(newest, block)| block < newest) {
+            return Ok(Vec::new());
+        }
         let anchors = digests(&mut open, scope_id, token_id, "anchor").await?;
         Ok(anchors.into_iter().map(|seen| seen.sha256).filter(|anchor| *anchor != current).collect())
     }
@@ -221,6 +240,22 @@ impl Pages {
 /// The columns of a result, in the order in which they are read.
 pub(super) const RESULT: &str = "results.run_id, results.block_height, results.at, results.elapsed_ms, results.reason,
     results.message, results.notes, results.anchored_sha256, results.body_sha256, results.http_status, results.bytes";
+
+/// The results on an agent, the newest first. `values` begin with its scope and its token id.
+async fn results_where(
+    open: &mut Transaction,
+    condition: &str,
+    limit: &str,
+    values: Vec<Value>,
+) -> Result<Vec<PastResult>, StoreError> {
+    // Through the runs, which are few: the results are in the order of their runs.
+    let sql = format!(
+        "SELECT {RESULT} FROM runs JOIN results ON results.run_id = runs.id
+        WHERE runs.scope_id = ? AND results.token_id = ?{condition} ORDER BY runs.id DESC{limit}"
+    );
+    let rows = open.rows(&sql, values).await?;
+    rows.iter().map(|row| result_of(open, row)).collect()
+}
 
 /// Reads the columns of [`RESULT`].
 pub(super) fn result_of(open: &Transaction, row: &Row) -> Result<PastResult, StoreError> {

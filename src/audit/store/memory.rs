@@ -34,6 +34,8 @@ pub struct AgentMemory {
     pub last_run: i64,
     /// Whether the registry had it when that could last be told; `None` when it never could.
     pub present: Option<bool>,
+    /// The height of the newest block that it was judged at; `None` when no node could be asked yet.
+    pub block_height: Option<u64>,
     /// The class of the last verdict.
     pub class: Class,
     /// The reason of the last verdict.
@@ -81,6 +83,12 @@ pub(super) struct Change {
     pub(super) after: Option<String>,
 }
 
+/// Whether a verdict is about a block before the newest one that the agent was judged at: it says nothing about now.
+pub(super) fn is_past(before: Option<&AgentMemory>, verdict: &Verdict) -> bool {
+    let (newest, block) = (before.and_then(|memory| memory.block_height), verdict.block);
+    newest.zip(block).is_some_and(|(newest, block)| block.height < newest)
+}
+
 /// Takes a verdict into the memory of an agent and says what it changes.
 pub(super) fn remember(
     before: Option<AgentMemory>,
@@ -95,6 +103,7 @@ pub(super) fn remember(
     see_class(&mut memory, verdict, patience, &mut changes);
     memory.last_seen = verdict.started_at;
     memory.last_run = run.id;
+    memory.block_height = verdict.block.map(|block| block.height).or(memory.block_height);
     memory.reason = verdict.reason;
     if verdict.class() == Class::Match {
         memory.last_match = Some(verdict.started_at);
@@ -110,6 +119,7 @@ fn blank(token_id: TokenId, verdict: &Verdict, run: RunFacts) -> AgentMemory {
         last_seen: verdict.started_at,
         last_run: run.id,
         present: None,
+        block_height: None,
         class: verdict.class(),
         reason: verdict.reason,
         since: verdict.started_at,
@@ -174,6 +184,9 @@ fn is_new(memory: &AgentMemory, run: RunFacts) -> bool {
 /// What the verdict is, over time.
 fn see_class(memory: &mut AgentMemory, verdict: &Verdict, patience: Patience, changes: &mut Vec<Change>) {
     let class = verdict.class();
+    // What nothing has been reported about begins with the first class that is decided, silently: unless it could not be decided
+    // before, and is a mismatch, which nobody has been told of then.
+    let first_mismatch = memory.settled.is_none() && memory.consecutive > 0 && class == Class::Mismatch;
     if memory.class == class {
         memory.consecutive += 1;
     } else {
@@ -199,10 +212,13 @@ fn see_class(memory: &mut AgentMemory, verdict: &Verdict, patience: Patience, ch
         changes.push(change(TransitionKind::FromUndecided, Some(Class::Undecided.as_str()), Some(class.as_str())));
         memory.settled = memory.decided;
     }
-    // What nothing has been reported about yet is where reports begin.
-    let enough = memory.settled.is_none() || memory.candidate_count >= patience.min_consecutive.max(1);
+    let begins = memory.settled.is_none() && !first_mismatch;
+    let enough = begins || memory.candidate_count >= patience.min_consecutive.max(1);
     if memory.settled == Some(class) || !enough {
         return;
+    }
+    if first_mismatch {
+        changes.push(change(TransitionKind::FromUndecided, Some(Class::Undecided.as_str()), Some(class.as_str())));
     }
     let kind = match (memory.decided, class) {
         (Some(Class::Match), Class::Mismatch) => Some(TransitionKind::MatchToMismatch),

@@ -21,7 +21,7 @@ mod retention;
 mod runs;
 mod schema;
 
-pub use delivery::{Delivery, Outstanding};
+pub use delivery::{Delivery, Outstanding, Waiting};
 pub use error::StoreError;
 pub use history::{AgentHistory, PastResult, SeenDigest};
 pub use lease::{Lease, Shares};

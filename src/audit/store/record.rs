@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::database::{foreign, places, unforeign, Dialect, Row, Transaction, Value};
-use super::memory::{remember, AgentMemory, Change, Patience};
+use super::memory::{is_past, remember, AgentMemory, Change, Patience};
 use super::runs::run_facts;
 use super::{Store, StoreError};
 use crate::audit::{AuditOutcome, RunInfo, Transition};
@@ -11,7 +11,7 @@ use crate::identity::{AccountAddress, TokenId};
 use crate::registry::{AgentStatus, Timestamp};
 use crate::verify::{Class, Reason, Verdict};
 
-/// How many agents one statement writes: 20 columns of 500 rows are well below what either database takes.
+/// How many agents one statement writes: 21 columns of 500 rows are well below what either database takes.
 const ROWS: usize = 500;
 
 /// How verdicts are recorded.
@@ -25,6 +25,9 @@ pub struct RecordSettings {
 
 impl Store {
     /// Records verdicts of a run, all in one transaction, and returns them with what they change.
+    ///
+    /// A verdict at a block before the newest one that its agent was judged at is a result and nothing else: it changes neither what
+    /// is known about the agent, nor does it make a transition backwards.
     ///
     /// An agent that the run has already is not recorded again and left out of what is returned: after a run is resumed, and
     /// where two workers judged the same agent, the first result stands.
@@ -79,6 +82,10 @@ async fn record_rows(
     let mut outcomes = Vec::with_capacity(verdicts.len());
     for (token, verdict) in verdicts {
         let before = known.remove(&token);
+        if is_past(before.as_ref(), &verdict) {
+            outcomes.push(AuditOutcome { verdict, transitions: Vec::new() });
+            continue;
+        }
         note_digests(&mut digests, scope_id, before.as_ref(), token, &verdict);
         let (memory, changes) = remember(before, token, &verdict, facts, settings.patience);
         let transitions: Vec<_> = changes.into_iter().map(|change| transition(run, token, &verdict, change)).collect();
@@ -145,17 +152,19 @@ async fn insert_results(
 /// The columns of an agent's memory, in the order in which they are read and written.
 pub(super) const MEMORY: &str =
     "token_id, first_seen, last_seen, last_run, present, class, reason, since, consecutive, last_match,
-    owner, status, agent_uri, anchored_sha256, body_sha256, settled, decided, candidate, candidate_count";
-const AGENT_COLUMNS: usize = 20;
+    owner, status, agent_uri, anchored_sha256, body_sha256, settled, decided, candidate, candidate_count,
+    block_height";
+const AGENT_COLUMNS: usize = 21;
 const AGENTS: (&str, &str) = (
     "INSERT INTO agents (scope_id, token_id, first_seen, last_seen, last_run, present, class, reason, since, consecutive,
-        last_match, owner, status, agent_uri, anchored_sha256, body_sha256, settled, decided, candidate, candidate_count) VALUES",
+        last_match, owner, status, agent_uri, anchored_sha256, body_sha256, settled, decided, candidate, candidate_count,
+        block_height) VALUES",
     "ON CONFLICT (scope_id, token_id) DO UPDATE SET last_seen = excluded.last_seen, last_run = excluded.last_run,
         present = excluded.present, class = excluded.class, reason = excluded.reason, since = excluded.since,
         consecutive = excluded.consecutive, last_match = excluded.last_match, owner = excluded.owner, status = excluded.status,
         agent_uri = excluded.agent_uri, anchored_sha256 = excluded.anchored_sha256, body_sha256 = excluded.body_sha256,
         settled = excluded.settled, decided = excluded.decided, candidate = excluded.candidate,
-        candidate_count = excluded.candidate_count",
+        candidate_count = excluded.candidate_count, block_height = excluded.block_height",
 );
 const DIGEST_COLUMNS: usize = 6;
 const DIGESTS: (&str, &str) = (
@@ -202,6 +211,7 @@ fn values_of(scope_id: i64, memory: AgentMemory) -> [Value; AGENT_COLUMNS] {
         class(memory.decided),
         class(memory.candidate),
         memory.candidate_count.into(),
+        memory.block_height.into(),
     ]
 }
 
@@ -251,6 +261,7 @@ pub(super) fn memory_of(open: &Transaction, row: &Row) -> Result<AgentMemory, St
         decided: class(16)?,
         candidate: class(17)?,
         candidate_count: number(18)?,
+        block_height: open.explained(row.maybe_number(19))?,
     })
 }
 

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::database::{foreign, places};
 use super::record::now;
 use super::{Store, StoreError};
 
@@ -20,11 +21,12 @@ impl Store {
     /// Forgets what is older than `age`: runs and their results, transitions, digests of bodies.
     ///
     /// Kept whatever their age: what is known about each agent and the hashes that were anchored, the newest run of each
-    /// registry and the newest finished one, and transitions that a sink which is not disabled has still to take.
+    /// registry and the newest finished one, and transitions that one of these `sinks` has still to take and is not disabled. What
+    /// waits for a sink that is not among them goes with its transition.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses. Nothing is forgotten then.
-    pub async fn forget(&self, age: Duration) -> Result<Forgotten, StoreError> {
+    pub async fn forget(&self, age: Duration, sinks: &[String]) -> Result<Forgotten, StoreError> {
         let mut open = self.database.write("forgetting what is old").await?;
         let cutoff = now().0.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let old = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT MAX(id) FROM runs GROUP BY scope_id)
@@ -32,10 +34,16 @@ impl Store {
         let results = open.execute(&format!("DELETE FROM results WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
         open.execute(&format!("DELETE FROM chunks WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
         let runs = open.execute(&format!("DELETE FROM runs WHERE id IN ({old})"), vec![cutoff.into()]).await?;
-        let outstanding = "SELECT idempotency_key FROM deliveries WHERE acknowledged_at IS NULL
-            AND sink NOT IN (SELECT disabled_sinks.sink FROM disabled_sinks)";
-        let told = format!("DELETE FROM transitions WHERE at < ? AND idempotency_key NOT IN ({outstanding})");
-        let transitions = open.execute(&told, vec![cutoff.into()]).await?;
+        let mut told = "DELETE FROM transitions WHERE at < ?".to_owned();
+        if !sinks.is_empty() {
+            told.push_str(&format!(
+                " AND idempotency_key NOT IN (SELECT idempotency_key FROM deliveries WHERE acknowledged_at IS NULL
+                    AND sink NOT IN (SELECT disabled_sinks.sink FROM disabled_sinks) AND sink IN {})",
+                places(1, sinks.len())
+            ));
+        }
+        let values = std::iter::once(cutoff.into()).chain(sinks.iter().map(|sink| foreign(sink).into())).collect();
+        let transitions = open.execute(&told, values).await?;
         let orphans = "DELETE FROM deliveries WHERE idempotency_key NOT IN (SELECT transitions.idempotency_key FROM transitions)";
         open.execute(orphans, Vec::new()).await?;
         let replaced = "DELETE FROM digests WHERE kind = 'body' AND last_seen < ? AND NOT EXISTS (SELECT 1 FROM agents

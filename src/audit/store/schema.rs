@@ -84,6 +84,25 @@ const LAYOUTS: &[&[&str]] = &[
         PRIMARY KEY (run_id, number)){clustered}",
     ],
     &["ALTER TABLE runs ADD COLUMN covers TEXT", "ALTER TABLE runs ADD COLUMN daemon BIGINT NOT NULL DEFAULT 0"],
+    // Sinks were called after the digest of their URL or command: with another one, what waited was lost from sight. What one of
+    // them has taken and another has not, is told again.
+    &[
+        "INSERT INTO deliveries (sink, idempotency_key, attempts, next_attempt, acknowledged_at, last_error)
+            SELECT 'webhook', idempotency_key, MAX(attempts), MIN(next_attempt),
+                CASE WHEN COUNT(*) = COUNT(acknowledged_at) THEN MAX(acknowledged_at) END, MAX(last_error)
+            FROM deliveries WHERE sink LIKE 'webhook-%' GROUP BY idempotency_key",
+        "INSERT INTO deliveries (sink, idempotency_key, attempts, next_attempt, acknowledged_at, last_error)
+            SELECT 'command', idempotency_key, MAX(attempts), MIN(next_attempt),
+                CASE WHEN COUNT(*) = COUNT(acknowledged_at) THEN MAX(acknowledged_at) END, MAX(last_error)
+            FROM deliveries WHERE sink LIKE 'command-%' GROUP BY idempotency_key",
+        "DELETE FROM deliveries WHERE sink LIKE 'webhook-%' OR sink LIKE 'command-%'",
+        // Which of them is the one of today nobody knows: it is asked once more.
+        "DELETE FROM disabled_sinks WHERE sink LIKE 'webhook-%'",
+    ],
+    &[
+        "ALTER TABLE agents ADD COLUMN block_height BIGINT",
+        "UPDATE agents SET block_height = (SELECT runs.block_height FROM runs WHERE runs.id = agents.last_run)",
+    ],
 ];
 
 /// Any number that other programs do not lock.

@@ -20,6 +20,7 @@ use crate::cli::connect;
 use crate::cli::exit::CliError;
 use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
+use crate::cli::shell::Shell;
 use crate::cli::tally::ExitOptions;
 
 /// What a run is told.
@@ -27,7 +28,8 @@ use crate::cli::tally::ExitOptions;
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) select: SelectOptions,
-    /// Judge at this finalized block of the past instead of the newest
+    /// Judge at this finalized block of the past instead of the newest; what it finds about agents that were judged at a newer one
+    /// is kept as a result and is no change
     #[arg(long, value_name = "HASH|HEIGHT", conflicts_with = "resume")]
     pub(super) at_block: Option<AtBlock>,
     #[command(flatten)]
@@ -96,7 +98,8 @@ pub(super) struct WorkOptions {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Daemon")]
 pub(super) struct DaemonOptions {
-    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; SIGHUP reads the configuration again. A run
+    /// Audit again every so often, such as 1h, until stopped by Ctrl-C or SIGTERM; with --json, one document per
+    /// run. SIGHUP reads the configuration again. A run
     /// that a daemon left unfinished is gone on with by itself, unless it began longer ago than a day and than this
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) every: Option<Duration>,
@@ -134,6 +137,17 @@ pub(super) fn lease(text: &str) -> Result<Duration, String> {
 
 fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| "a number from 1 to 100000 is needed".into())
+}
+
+impl RunArgs {
+    /// Refuses what could not be done, before any work.
+    pub(super) fn check(&self, config: &Config, shell: &Shell) -> Result<(), CliError> {
+        if self.no_store {
+            self.work.notify.refuse_without_store(config, shell)?;
+        }
+        let store = if self.no_store { None } else { self.work.store.file(config)? };
+        self.format.check(store.as_deref())
+    }
 }
 
 impl WorkOptions {

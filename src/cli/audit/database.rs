@@ -1,6 +1,6 @@
 //! Where the memory of audits is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cardproof::audit::store::{Store, StoreError, StoreLocation};
 use cardproof::audit::RunScope;
@@ -23,7 +23,30 @@ pub(super) struct StoreOptions {
 impl StoreOptions {
     /// Opens it; it is made when there is none.
     pub(super) async fn open(&self, config: &Config) -> Result<Store, CliError> {
-        Store::open(&self.location(config)?).await.map_err(failed)
+        let location = self.location(config)?;
+        // Only the usual place is made; a folder that was named wrongly is not.
+        let named = self.store.is_some() || configured(config).is_some();
+        if let Some(folder) = location.path().filter(|_| !named).and_then(Path::parent) {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| CliError::internal(format!("{} cannot be made: {error}", folder.display())))?;
+        }
+        Store::open(&location).await.map_err(failed)
+    }
+
+    /// Opens it to ask what it knows, which is nothing when there is none.
+    pub(super) async fn open_existing(&self, config: &Config) -> Result<Store, CliError> {
+        let location = self.location(config)?;
+        if let Some(path) = location.path().filter(|path| !path.exists()) {
+            let message = format!("no audit has been remembered at {}", path.display());
+            return Err(CliError::refused("no_store", message)
+                .hint("name the file with --store, or run an audit first: cardproof audit --all"));
+        }
+        Store::open(&location).await.map_err(failed)
+    }
+
+    /// Its file, when it is one.
+    pub(super) fn file(&self, config: &Config) -> Result<Option<PathBuf>, CliError> {
+        Ok(self.location(config)?.path().map(Path::to_owned))
     }
 
     fn location(&self, config: &Config) -> Result<StoreLocation, CliError> {
@@ -33,19 +56,37 @@ impl StoreOptions {
                 return Err(CliError::usage("the URL of a database may not stand on the command line")
                     .hint("put it into CARDPROOF_STORE or, as audit.store, into the configuration"));
             }
-            return Ok(StoreLocation::file(path));
+            return checked(StoreLocation::file(path), "--store");
         }
-        let environment = std::env::var("CARDPROOF_STORE").ok().filter(|text| !text.is_empty());
-        if let Some(text) = environment.as_ref().or(config.audit.store.as_ref()) {
-            return text.parse().map_err(|error: StoreError| CliError::refused("configuration", error.to_string()));
+        if let Some((text, setting)) = configured(config) {
+            let refused = |error: StoreError| CliError::refused("configuration", format!("{setting}: {error}"));
+            return checked(text.parse().map_err(refused)?, setting);
         }
-        let path = state_folder(config)?.join("audit.db");
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| CliError::internal(format!("{} cannot be made: {error}", folder.display())))?;
-        }
-        Ok(StoreLocation::file(path))
+        Ok(StoreLocation::file(state_folder(config)?.join("audit.db")))
     }
+}
+
+/// What names the database for all commands, and the setting that it comes from.
+fn configured(config: &Config) -> Option<(String, &'static str)> {
+    let environment = std::env::var("CARDPROOF_STORE").ok().filter(|text| !text.is_empty());
+    let file = || config.audit.store.clone().map(|text| (text, "audit.store of the configuration"));
+    environment.map(|text| (text, "CARDPROOF_STORE")).or_else(file)
+}
+
+/// Refuses what can be no file of a database.
+fn checked(location: StoreLocation, setting: &str) -> Result<StoreLocation, CliError> {
+    let Some(path) = location.path() else { return Ok(location) };
+    if path.as_os_str() == ":memory:" {
+        let message = format!("{setting} names a memory that ends with the command, and nothing would be remembered");
+        return Err(CliError::refused("store_unusable", message).hint("name a file, or use --no-store"));
+    }
+    if path.is_dir() {
+        let message = format!("{setting}: {} is a folder, and results are remembered in a file", path.display());
+        return Err(
+            CliError::refused("store_unusable", message).hint(format!("name a file in it: {}", path.join("audit.db").display()))
+        );
+    }
+    Ok(location)
 }
 
 fn state_folder(config: &Config) -> Result<PathBuf, CliError> {

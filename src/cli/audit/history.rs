@@ -70,7 +70,7 @@ async fn open(
 ) -> Result<(Store, NetworkSettings), CliError> {
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(network, &config)?;
-    Ok((store.open(&config).await?, network))
+    Ok((store.open_existing(&config).await?, network))
 }
 
 /// A transition in documents.
@@ -301,6 +301,20 @@ pub(super) fn runs(args: &RunsArgs, shell: &Shell, output: &OutputOptions) -> Re
         shell.note("no run is remembered");
     }
     Ok(Exit::Ok)
+}
+
+/// Says so when a run is about the past: what it finds changes nothing.
+pub(super) async fn say_past(store: &Store, run: &RunInfo, shell: &Shell) -> Result<(), CliError> {
+    let runs = store.runs(&run.scope).await.map_err(database::failed)?;
+    let newest = runs.iter().filter(|other| other.id != run.id).filter_map(|other| other.block).map(|block| block.height).max();
+    if let (Some(newest), Some(block)) = (newest, run.block.filter(|block| newest > Some(block.height))) {
+        shell.note(&format!(
+            "block {} is before block {newest}, which was audited already: the results are kept, and agents that were judged at a \
+             newer block are neither remembered nor told as changed",
+            block.height
+        ));
+    }
+    Ok(())
 }
 
 /// Prints runs as a list or as `cardproof.audit-runs/1`.

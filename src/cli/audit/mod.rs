@@ -8,6 +8,7 @@ mod notify;
 mod output;
 mod plan;
 mod pump;
+mod retry;
 mod run;
 mod select;
 mod stop;
@@ -28,7 +29,10 @@ use super::shell::Shell;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Exit codes: 0 every agent matches; 1 a mismatch; 2 refused before any work, or nothing selected; 3 undecided, no \
-    mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted."
+    mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted.\n\n\
+    Settings with no flag of their own: CARDPROOF_STORE (a file or the URL of a PostgreSQL database), CARDPROOF_WEBHOOK_URL and \
+    CARDPROOF_WEBHOOK_SECRET. In cardproof.toml the table [audit] has store, webhook_url, webhook_secret_file, notify_command (a \
+    list: the program and its arguments) and keep."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -43,6 +47,7 @@ enum Command {
     Diff(Box<history::DiffArgs>),
     Runs(Box<history::RunsArgs>),
     Worker(Box<worker::WorkerArgs>),
+    Retry(Box<retry::RetryArgs>),
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
@@ -55,5 +60,6 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Some(Command::Diff(args)) => history::diff(args, shell, output),
         Some(Command::Runs(args)) => history::runs(args, shell, output),
         Some(Command::Worker(args)) => worker::run(args, shell, output),
+        Some(Command::Retry(args)) => retry::run(args, shell, output),
     }
 }

@@ -1,12 +1,12 @@
 //! Telling of what changed.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cardproof::audit::notify::{CommandSink, LineSink, Notifier, NotifyError, NotifySettings, Sink, Webhook, WebhookSecret};
+use cardproof::audit::notify::{CommandSink, LineSink, Notifier, NotifySettings, Sink, Webhook, WebhookSecret};
 use cardproof::audit::store::Store;
-use cardproof::fetch::FetchSetupError;
 use clap::Args;
 
 use super::database;
@@ -22,16 +22,20 @@ use crate::cli::shell::Shell;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Alerts")]
 pub(super) struct NotifyOptions {
-    /// Start this program for each change, with the change as a line of JSON on its standard input
+    /// Start this program for each change, with the change as a line of JSON on its standard input; it acknowledges by exiting
+    /// with 0. With arguments it is audit.notify_command in the configuration
     #[arg(long, value_name = "PROGRAM")]
     notify_command: Option<PathBuf>,
     /// Print each change as a line of JSON on stdout, and no results
     #[arg(long, conflicts_with = "json")]
     pub(super) notify_stdout: bool,
-    /// The file with the secret of the webhook (whsec_…); it can also stand in CARDPROOF_WEBHOOK_SECRET
+    /// The file with the secret that messages to the webhook are signed with (whsec_…), readable for its owner alone; the secret
+    /// itself can also stand in CARDPROOF_WEBHOOK_SECRET. The webhook's URL may be a secret, too: it comes from
+    /// CARDPROOF_WEBHOOK_URL or, as audit.webhook_url, from the configuration
     #[arg(long, value_name = "FILE", env = "CARDPROOF_WEBHOOK_SECRET_FILE")]
     webhook_secret_file: Option<PathBuf>,
-    /// How long to keep trying to deliver before the command ends; what is left is delivered by the next run
+    /// How long to keep trying to tell changes before the command ends; what is left is told by the next run, and with
+    /// 0s everything
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
     pub(super) notify_patience: Duration,
 }
@@ -51,8 +55,10 @@ impl NotifyOptions {
     ) -> Result<Option<Notifier>, CliError> {
         let mut sinks = Vec::new();
         let configured = &config.audit;
-        if let Some(url) = from_environment("CARDPROOF_WEBHOOK_URL").or_else(|| configured.webhook_url.clone()) {
-            let url = url.parse().map_err(|error: FetchSetupError| refused(&error))?;
+        if let Some((url, setting)) = webhook_url(config) {
+            let url = url.parse().map_err(|_| {
+                CliError::refused("configuration", format!("the webhook's URL in {setting} is no http or https URL"))
+            })?;
             let secrets = self.secrets(config)?;
             sinks
                 .push(Sink::Webhook(Webhook::new(url, secrets, connect::fetcher(fetch, tls, config)?).map_err(|e| refused(&e))?));
@@ -76,19 +82,72 @@ impl NotifyOptions {
         Notifier::new(store.clone(), sinks, NotifySettings::default()).map(Some).map_err(|error| refused(&error))
     }
 
+    /// Without a memory nothing can be told: what was asked for by a setting for all commands is not left out silently.
+    pub(super) fn refuse_without_store(&self, config: &Config, shell: &Shell) -> Result<(), CliError> {
+        if from_environment(URL).is_some() {
+            let message = format!("--no-store tells no changes, and {URL} names a webhook to tell them to");
+            return Err(CliError::usage(message).hint(format!("unset {URL}, or leave out --no-store")));
+        }
+        if config.audit.webhook_url.is_some() || !config.audit.notify_command.is_empty() {
+            shell.warning("the webhook or command of the configuration is told nothing: --no-store tells no changes");
+        }
+        Ok(())
+    }
+
     fn secrets(&self, config: &Config) -> Result<Vec<WebhookSecret>, CliError> {
         let mut texts = Vec::new();
         if let Some(path) = self.webhook_secret_file.as_ref().or(config.audit.webhook_secret_file.as_ref()) {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                CliError::refused("configuration", format!("the webhook's secret {} cannot be read: {error}", path.display()))
-            })?;
+            let text = read_secret(path)?;
             // While a secret is replaced, the file has two lines.
-            texts.extend(text.lines().map(str::to_owned));
+            texts.extend(text.lines().map(|line| (line.to_owned(), path.display().to_string())));
         }
-        texts.extend(from_environment("CARDPROOF_WEBHOOK_SECRET"));
-        let parse = |text: &String| text.parse().map_err(|error: NotifyError| refused(&error));
-        texts.iter().filter(|text| !text.trim().is_empty()).map(parse).collect()
+        texts.extend(from_environment(SECRET).map(|text| (text, SECRET.to_owned())));
+        let used = texts.iter().filter(|(text, _)| !text.trim().is_empty());
+        let secrets: Vec<WebhookSecret> = used
+            .map(|(text, setting)| {
+                text.parse()
+                    .map_err(|error| CliError::refused("configuration", format!("the secret in {setting} is none: {error}")))
+            })
+            .collect::<Result<_, _>>()?;
+        if secrets.is_empty() {
+            return Err(CliError::refused("configuration", "the webhook has no secret to sign its messages with").hint(format!(
+                "name the file that holds it with --webhook-secret-file, CARDPROOF_WEBHOOK_SECRET_FILE or audit.webhook_secret_file, \
+                 or put it into {SECRET}"
+            )));
+        }
+        Ok(secrets)
     }
+}
+
+const URL: &str = "CARDPROOF_WEBHOOK_URL";
+const SECRET: &str = "CARDPROOF_WEBHOOK_SECRET";
+
+/// The webhook's URL, and the setting that it comes from.
+fn webhook_url(config: &Config) -> Option<(String, &'static str)> {
+    let configured = || config.audit.webhook_url.clone().map(|url| (url, "audit.webhook_url of the configuration"));
+    from_environment(URL).map(|url| (url, URL)).or_else(configured)
+}
+
+/// Reads a file that is its owner's alone. Its group may read it as well: the access that systemd and Kubernetes give to the user
+/// of a service looks like that.
+fn read_secret(path: &Path) -> Result<String, CliError> {
+    let unreadable = |error: io::Error| {
+        CliError::refused("configuration", format!("the webhook's secret {} cannot be read: {error}", path.display()))
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let found = file.metadata().map_err(unreadable)?;
+        let mode = found.permissions().mode() & 0o777;
+        if found.is_file() && mode & 0o037 != 0 {
+            let message = format!("other users can read or change the webhook's secret {} (mode {mode:o})", path.display());
+            return Err(CliError::refused("configuration", message).hint(format!("chmod 600 {}", path.display())));
+        }
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
 }
 
 fn from_environment(name: &str) -> Option<String> {
@@ -99,19 +158,57 @@ fn refused(error: &dyn std::error::Error) -> CliError {
     CliError::refused("configuration", error.to_string())
 }
 
-/// Delivers what is due, and says what cannot be delivered. What is not delivered when the program is told to stop, the next run
-/// delivers.
-pub(super) async fn deliver(notifier: &Notifier, patience: Duration, stop: &mut Stop, shell: &Shell) -> Result<(), CliError> {
-    let delivered = tokio::select! {
-        biased;
-        delivered = notifier.drain(patience) => delivered.map_err(database::failed)?,
-        () = stop.told() => {
-            shell.warning("interrupted: changes that could not be told yet will be told by the next run");
-            return Ok(());
+/// Delivers what is due, and says what could not be delivered and what waits for whom. Returns how much was told, and how much
+/// the notifier's sinks have still to take. What is not delivered when the program is told to stop, the next run delivers.
+pub(super) async fn deliver(
+    store: &Store,
+    notifier: Option<&Notifier>,
+    patience: Duration,
+    stop: &mut Stop,
+    shell: &Shell,
+) -> Result<(u64, u64), CliError> {
+    let mut told = 0;
+    if let Some(notifier) = notifier {
+        let delivered = tokio::select! {
+            biased;
+            delivered = notifier.drain(patience) => delivered.map_err(database::failed)?,
+            () = stop.told() => {
+                shell.warning("interrupted: changes that could not be told yet will be told by the next run");
+                return Ok((0, 0));
+            }
+        };
+        for trouble in &delivered.troubles {
+            shell.warning(&format!("a change could not be told: {trouble}"));
         }
-    };
-    for trouble in &delivered.troubles {
-        shell.warning(&format!("a change could not be told and will be told again: {trouble}"));
+        told = delivered.acknowledged;
     }
-    Ok(())
+    let configured = notifier.map(Notifier::names).unwrap_or_default();
+    let mut waiting = store.waiting().await.map_err(database::failed)?;
+    let left = waiting.iter().filter(|waiting| configured.contains(&waiting.sink)).map(|waiting| waiting.count).sum();
+    for name in &configured {
+        if let Some(why) = store.disabled(name).await.map_err(database::failed)? {
+            let count = waiting.iter().find(|waiting| waiting.sink == *name).map_or(0, |waiting| waiting.count);
+            waiting.retain(|waiting| waiting.sink != *name);
+            shell.warning(&format!(
+                "the {name} is disabled: its receiver asked to be left alone ({why}); {}; cardproof audit retry tells it again",
+                wait(count)
+            ));
+        }
+    }
+    for waiting in &waiting {
+        let (sink, changes) = (&waiting.sink, wait(waiting.count));
+        if configured.contains(sink) {
+            shell.warning(&format!("{changes} to be told to the {sink}; the next run tries again"));
+        } else {
+            shell.warning(&format!("{changes} for a sink that is not configured now: {sink}"));
+        }
+    }
+    Ok((told, left))
+}
+
+fn wait(count: u64) -> String {
+    match count {
+        1 => "1 change waits".to_owned(),
+        count => format!("{count} changes wait"),
+    }
 }

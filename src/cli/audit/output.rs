@@ -9,11 +9,10 @@ use cardproof::audit::serve::MetricsRun;
 use cardproof::audit::AuditOutcome;
 use cardproof::report::prometheus::PrometheusFile;
 use cardproof::report::{
-    Change, Format, HistoryPoint, ReportOptions, ReportRow, ReportWriter, RunEnd, RunHeader, RunPoint, Tally,
+    Change, Format, HistoryPoint, ReportOptions, ReportPlace, ReportRow, ReportWriter, RunEnd, RunHeader, RunPoint, Tally,
 };
 use cardproof::verify::{Class, Reason, Verdict};
 use clap::Args;
-use tempfile::NamedTempFile;
 
 use crate::cli::exit::CliError;
 use crate::cli::shell::{Bar, Shell, Style};
@@ -28,7 +27,8 @@ pub(super) struct FormatOptions {
     /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus, markdown or html [default: a table]
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "notify_stdout"])]
     format: Option<Format>,
-    /// Also write a report into a file, for example html=audit.html or prometheus=audit.prom (repeatable)
+    /// Also write a report into a file, for example html=audit.html or prometheus=audit.prom (repeatable). A regular file is
+    /// replaced when the report is whole; a link is followed; --format prints instead
     #[arg(long, value_name = "FORMAT=FILE")]
     report: Vec<FileFormat>,
     /// Give each agent a series of its own in Prometheus reports
@@ -39,6 +39,38 @@ pub(super) struct FormatOptions {
 impl FormatOptions {
     fn stdout(&self, json: bool) -> Option<Format> {
         self.format.or(self.jsonl.then_some(Format::Jsonl)).or(json.then_some(Format::Json))
+    }
+
+    /// Refuses reports that could not be written, or that would destroy something else, before any work. `store` is the file of
+    /// the memory.
+    pub(super) fn check(&self, store: Option<&Path>) -> Result<(), CliError> {
+        let mut taken: Vec<PathBuf> = Vec::new();
+        if let Some(store) = store.and_then(|store| ReportPlace::at(store).ok()) {
+            // SQLite keeps its log beside the file that a link leads to.
+            taken.extend(["", "-wal", "-shm", "-journal"].map(|end| {
+                let mut file = store.file().as_os_str().to_owned();
+                file.push(end);
+                PathBuf::from(file)
+            }));
+        }
+        let of_store = taken.len();
+        for FileFormat { path, .. } in &self.report {
+            let place = ReportPlace::at(path).map_err(|error| {
+                CliError::refused("report_unwritable", error.to_string()).hint("--format prints a report on stdout")
+            })?;
+            let shown = path.display();
+            match taken.iter().position(|taken| taken == place.file()) {
+                Some(at) if at < of_store => {
+                    let message = format!("the report {shown} would replace the file that the results are remembered in");
+                    return Err(CliError::refused("report_unwritable", message).hint("name another file"));
+                }
+                Some(_) => {
+                    return Err(CliError::refused("report_unwritable", format!("two reports would go into the one file {shown}")))
+                }
+                None => taken.push(place.file().to_owned()),
+            }
+        }
+        Ok(())
     }
 
     /// Whether a report shows what earlier runs found about each agent.
@@ -87,7 +119,8 @@ enum FileReport {
     Metrics(Box<MetricsRun>),
     Other {
         path: PathBuf,
-        file: NamedTempFile,
+        place: ReportPlace,
+        draft: File,
         writer: Box<dyn ReportWriter>,
     },
 }
@@ -210,11 +243,10 @@ impl FileReport {
             let report = PrometheusFile::begin(&path, header, options.per_agent_metrics);
             return Ok(Self::Prometheus(path, Box::new(report)));
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder)?;
-        let out: BufWriter<File> = BufWriter::new(file.reopen()?);
-        let writer = wanted.format.begin(out, header, options)?;
-        Ok(Self::Other { path, file, writer })
+        let place = ReportPlace::at(&path).map_err(io::Error::other)?;
+        let draft = place.draft()?;
+        let writer = wanted.format.begin(BufWriter::new(draft.try_clone()?), header, options)?;
+        Ok(Self::Other { path, place, draft, writer })
     }
 
     fn path(&self) -> &Path {
@@ -235,9 +267,9 @@ impl FileReport {
         match self {
             Self::Prometheus(_, writer) => writer.finish(end),
             Self::Metrics(run) => run.finish(end),
-            Self::Other { path, file, writer } => {
+            Self::Other { place, mut draft, writer, .. } => {
                 writer.finish(end)?;
-                file.persist(path).map(drop).map_err(|failure| failure.error)
+                place.publish(&mut draft)
             }
         }
     }

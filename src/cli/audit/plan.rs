@@ -78,6 +78,9 @@ impl Session<'_> {
             }
             _ => self.args.select.resolve(wanted, &known, &audit).await?,
         };
+        if self.args.share {
+            selection.check_share()?;
+        }
         let (run, done) = match (interrupted, &self.store) {
             (Some(interrupted), _) => (interrupted.run, interrupted.done),
             (None, Some(store)) => {

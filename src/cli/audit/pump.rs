@@ -107,7 +107,8 @@ async fn name_older_anchor(store: &Store, run: &RunInfo, verdict: &mut Verdict) 
         return Ok(());
     }
     let (Some(body), Some(anchor), Some(subject)) = (body, verdict.anchored_sha256, &verdict.subject) else { return Ok(()) };
-    if store.older_anchors(&run.scope, subject.token_id, anchor).await?.contains(&body) {
+    let block = verdict.block.map(|block| block.height);
+    if store.older_anchors(&run.scope, subject.token_id, anchor, block).await?.contains(&body) {
         verdict.notes.push(Note::new(NoteCode::MatchesOlderAnchor));
     }
     Ok(())

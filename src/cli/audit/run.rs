@@ -18,7 +18,7 @@ use super::plan::{Plan, Resume};
 use super::pump::{Memory, Pump};
 use super::select::Selection;
 use super::stop::Stop;
-use super::{database, notify, select, worker};
+use super::{database, history, notify, select, worker};
 use crate::cli::config::{parse_keep, Config};
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
@@ -55,6 +55,7 @@ impl<'a> Session<'a> {
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
         let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
+        args.check(&config, shell)?;
         let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
             Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
@@ -99,12 +100,13 @@ impl<'a> Session<'a> {
             _ => self.execute(&audit, plan, stop.clone(), metrics).await,
         };
         audit.reader().take_warnings().iter().for_each(|warning| self.shell.detail(warning));
-        if let Some(notifier) = &self.notifier {
-            notify::deliver(notifier, self.args.work.notify.notify_patience, &mut stop, self.shell).await?;
+        if let Some(store) = &self.store {
+            notify::deliver(store, self.notifier.as_ref(), self.args.work.notify.notify_patience, &mut stop, self.shell).await?;
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
-            store.forget(keep).await.map_err(database::failed)?;
+            let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
+            store.forget(keep, &sinks).await.map_err(database::failed)?;
         }
         ended
     }
@@ -153,6 +155,9 @@ impl<'a> Session<'a> {
     ) -> Result<Exit, CliError> {
         let Plan { selection, run, done } = plan;
         let (args, store) = (self.args, self.store.as_ref());
+        if let Some(store) = store {
+            history::say_past(store, &run, self.shell).await?;
+        }
         let mut tally = args.exit.tally()?;
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
         let earlier_runs = match store {
@@ -277,10 +282,13 @@ impl<'a> Session<'a> {
     async fn earlier_results(&self, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
         let store = self.store.as_ref().filter(|_| self.args.format.show_history());
         let (Some(store), Some(subject)) = (store, &outcome.verdict.subject) else { return Ok(Vec::new()) };
-        let history = store.history(&run.scope, subject.token_id).await.map_err(database::failed)?;
-        let results = history.map(|history| history.results).unwrap_or_default();
-        let earlier = results.into_iter().rev().filter(|result| result.run != run.id);
-        Ok(earlier.map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 }).collect())
+        let most = HistoryPoint::SHOWN;
+        let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
+        Ok(results
+            .into_iter()
+            .rev()
+            .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
+            .collect())
     }
 }
 

@@ -63,6 +63,9 @@ enum Status {
     Any,
 }
 
+/// How many agents a shared run may have. Their list takes some 20 bytes for each in the database.
+const MOST_SHARED: u64 = 10_000_000;
+
 /// Which agents are meant, before the chain was asked which there are.
 pub(super) struct Wanted {
     /// The named ones; `None` for all that there are.
@@ -89,6 +92,18 @@ impl Selection {
     /// How many agents there will be at most.
     pub(super) fn at_most(&self) -> u64 {
         self.sample.unwrap_or(u64::MAX).min(self.targets.count())
+    }
+
+    /// Refuses more agents than can be divided, whose list has to be written down.
+    pub(super) fn check_share(&self) -> Result<(), CliError> {
+        match self.targets.count() {
+            count if count > MOST_SHARED => Err(CliError::refused(
+                "selection_too_large",
+                format!("{count} agents are too many to share; at most {MOST_SHARED} can be divided"),
+            )
+            .hint("audit them in several runs, or without --share")),
+            _ => Ok(()),
+        }
     }
 
     /// Their token ids, to be divided.

@@ -64,9 +64,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         audit.block().map_err(|error| connect::refused(error.clone()))?;
         let settings = work_options.record_settings(notifier.as_ref());
         let finished = work(&store, &audit, &run, (&settings, args.lease), stop.clone(), shell).await?;
-        if let Some(notifier) = &notifier {
-            notify::deliver(notifier, work_options.notify.notify_patience, &mut stop, shell).await?;
-        }
+        notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
         let Some(finished) = finished else { return Ok(Exit::Interrupted) };
         history::print_runs(&[finished], shell, output.json);

@@ -2,6 +2,7 @@ use concordium_rust_sdk::base::base::Energy;
 use concordium_rust_sdk::base::contracts_common::{Address, Amount, ContractAddress, ModuleReference, OwnedParameter};
 use concordium_rust_sdk::base::transactions::UpdateContractPayload;
 use concordium_rust_sdk::smart_contracts::engine::v1::trie::Loader;
+use concordium_rust_sdk::types::RejectReason;
 use concordium_rust_sdk::v2::generated::{self as proto, invoke_instance_response as invoke_response};
 use tonic::Status;
 
@@ -80,9 +81,11 @@ pub(super) fn invoke_instance(node: &Node, request: proto::InvokeInstanceRequest
         parameter: request.parameter,
         energy: request.energy,
     })?;
-    check_invoker(&block.world, invocation.invoker)?;
-    let view = node.view(&block);
-    at(&block, response(invoke(&view, invocation)))
+    let invoked = match unknown_invoker(&block.world, invocation.invoker) {
+        Some(reason) => Invoked { energy: Energy::from(0), return_value: None, result: Err(reason) },
+        None => invoke(&node.view(&block), invocation),
+    };
+    at(&block, response(invoked))
 }
 
 /// The parts of a request to invoke, which two messages have.
@@ -115,14 +118,16 @@ pub(super) fn invocation(call: Call) -> Result<Invocation, Status> {
     })
 }
 
-/// A node does not find an invoker that does not exist.
-pub(super) fn check_invoker(world: &World, invoker: Option<Address>) -> Result<(), Status> {
-    let known = match invoker {
-        None => true,
-        Some(Address::Account(address)) => world.account(address).is_some(),
-        Some(Address::Contract(address)) => world.contracts.contains_key(&address),
-    };
-    known.then_some(()).ok_or_else(|| Status::not_found("there is no such invoker"))
+/// Why an invoker that does not exist cannot call: as on a node, an outcome like any other failure.
+pub(super) fn unknown_invoker(world: &World, invoker: Option<Address>) -> Option<RejectReason> {
+    match invoker? {
+        Address::Account(address) => {
+            world.account(address).is_none().then_some(RejectReason::InvalidAccountReference { contents: address })
+        }
+        Address::Contract(address) => {
+            (!world.contracts.contains_key(&address)).then_some(RejectReason::InvalidContractAddress { contents: address })
+        }
+    }
 }
 
 fn response(invoked: Invoked) -> proto::InvokeInstanceResponse {

@@ -108,7 +108,7 @@ impl Session {
                     parameter: call.parameter,
                     energy: call.energy,
                 })?;
-                if contracts::check_invoker(world, invocation.invoker).is_err() {
+                if contracts::unknown_invoker(world, invocation.invoker).is_some() {
                     return Ok(Err(no_account()));
                 }
                 let view = View::new(Arc::new(world.clone()), *time, self.node.genesis.rates);

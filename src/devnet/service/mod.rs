@@ -26,8 +26,10 @@ use super::node::Node;
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/concordium.v2.Queries.rs"));
+    include!(concat!(env!("OUT_DIR"), "/concordium.health.Health.rs"));
 }
 
+use generated::health_server::{Health, HealthServer};
 use generated::queries_server::{Queries, QueriesServer};
 
 type Streamed<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -39,6 +41,20 @@ const MAX_REQUEST: usize = 2 << 20;
 /// The service of a node, ready to be served.
 pub(super) fn service(node: Arc<Node>) -> QueriesServer<Service> {
     QueriesServer::new(Service { node }).max_decoding_message_size(MAX_REQUEST).max_encoding_message_size(usize::MAX)
+}
+
+/// The health check of a node: whoever answers it is healthy.
+pub(super) fn health() -> HealthServer<impl Health> {
+    HealthServer::new(Healthy)
+}
+
+struct Healthy;
+
+#[tonic::async_trait]
+impl Health for Healthy {
+    async fn check(&self, _: Request<proto::Empty>) -> Answer<proto::Empty> {
+        Ok(Response::new(proto::Empty {}))
+    }
 }
 
 /// Answers calls from a node's state.

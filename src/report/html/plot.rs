@@ -5,13 +5,11 @@ use maud::{html, Markup};
 use super::page::time;
 use super::rank;
 use crate::report::run::CLASSES;
-use crate::report::{ReportRow, RunPoint};
+use crate::report::{HistoryPoint, ReportRow, RunPoint};
 use crate::verify::{Class, Summary};
 
 /// How many runs a plot shows at most, the newest ones.
 const RUNS: usize = 90;
-/// How many earlier verdicts the strip of an agent shows at most.
-const VERDICTS: usize = 24;
 
 const WIDTH: u64 = 900;
 const HEIGHT: u64 = 120;
@@ -81,7 +79,8 @@ pub(super) fn agent(row: &ReportRow<'_>) -> Markup {
     if row.history.is_empty() {
         return html! { span.none { "none" } };
     }
-    let earlier = row.history.get(row.history.len().saturating_sub(VERDICTS)..).unwrap_or_default();
+    let most = usize::from(HistoryPoint::SHOWN);
+    let earlier = row.history.get(row.history.len().saturating_sub(most)..).unwrap_or_default();
     let classes: Vec<Class> = earlier.iter().map(|point| point.reason.class()).chain([row.verdict.class()]).collect();
     let good = classes.iter().filter(|class| **class == Class::Match).count();
     let label = format!("{good} of the last {} verdicts are matches", classes.len());

@@ -1,14 +1,14 @@
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Exposition, RunMetrics};
 use crate::registry::Timestamp;
-use crate::report::{ReportRow, ReportWriter, RunEnd, RunHeader};
+use crate::report::{ReportPlace, ReportRow, ReportWriter, RunEnd, RunHeader};
 
 /// The gauges of one run in a file for node_exporter's textfile collector.
 ///
-/// The file appears whole or not at all: it is written beside its place, readable for everybody, and renamed. If the store
+/// The file appears whole or not at all, and readable for everybody; see [`ReportPlace`] for what is replaced. If the store
 /// knows no earlier success, the one in the replaced file is carried over: without it an alert on its age would fall silent
 /// just when a run fails.
 pub struct PrometheusFile {
@@ -38,17 +38,12 @@ impl ReportWriter for PrometheusFile {
 }
 
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The collector reads every name that ends in .prom, so the unfinished file must not.
-    let mut file = tempfile::Builder::new().prefix(".cardproof").suffix(".tmp").tempfile_in(folder)?;
-    file.write_all(content)?;
+    let place = ReportPlace::at(path).map_err(io::Error::other)?;
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|failure| failure.error)
+    let mode = Some(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    #[cfg(not(unix))]
+    let mode = None;
+    place.put(&mut &*content, mode)
 }
 
 fn last_success_in(path: &Path) -> Option<Timestamp> {

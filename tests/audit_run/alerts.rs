@@ -1,0 +1,144 @@
+//! Alerts that do not arrive at once, as the command.
+#![cfg(unix)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cardproof::devnet::Devnet;
+use cardproof::digest::Sha256Digest;
+use tokio::process::Command;
+
+use crate::support::card_host::{Act, Answer, CardHost};
+use crate::support::command::{assert_valid, Tool};
+
+const CARD: &[u8] = b"a card";
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// A chain with one agent and its host, which serves another card once it is told to.
+async fn bench() -> (Devnet, CardHost, Arc<AtomicBool>, Tool) {
+    let net = Devnet::start().await.unwrap();
+    let broken = Arc::new(AtomicBool::new(false));
+    let switch = broken.clone();
+    let host =
+        CardHost::http(move |_| if switch.load(Ordering::SeqCst) { Answer::ok(b"broken") } else { Answer::ok(CARD) }).await;
+    net.register_agent(0, Some(&host.url("/0")), Some(Sha256Digest::of(CARD).0)).await.unwrap();
+    let tool = Tool::on(&net);
+    (net, host, broken, tool)
+}
+
+async fn said(mut command: Command) -> (i32, String, String) {
+    let output = command.output().await.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+const AUDIT: [&str; 4] = ["audit", "--all", "--allow-http", "--allow-private"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_that_wants_no_more_is_named_in_every_run_until_it_is_tried_again() {
+    let (_net, _host, broken, tool) = bench().await;
+    let status = Arc::new(AtomicU16::new(410));
+    let answers = status.clone();
+    let receiver =
+        CardHost::http(move |_| Answer::with(answers.load(Ordering::SeqCst), &[("Connection", "close")], "").then(Act::Close))
+            .await;
+    let run = |args: &[&str]| {
+        let mut command = tool.command(args);
+        command.env("CARDPROOF_WEBHOOK_URL", receiver.url("/hook")).env("CARDPROOF_WEBHOOK_SECRET", SECRET);
+        said(command)
+    };
+    run(&AUDIT).await;
+    broken.store(true, Ordering::SeqCst);
+    for _ in 0..2 {
+        let (code, _, stderr) = run(&AUDIT).await;
+        let sentence = "the webhook is disabled: its receiver asked to be left alone (127.0.0.1 answered 410: it wants no more \
+                        messages); 1 change waits; cardproof audit retry tells it again";
+        assert!(code == 1 && stderr.contains(sentence) && !stderr.contains("next run"), "{stderr}");
+    }
+    assert_eq!(receiver.requests().len(), 1, "it is left alone");
+    let (_, _, stderr) = said(tool.command(&AUDIT)).await;
+    assert!(stderr.contains("1 change waits for a sink that is not configured now: webhook"), "{stderr}");
+    let retry = ["audit", "retry", "--allow-http", "--allow-private"];
+    assert_eq!(run(&retry).await.0, 3, "it still wants no more");
+    status.store(200, Ordering::SeqCst);
+    let (code, stdout, stderr) = run(&[&retry[..], &["--json"]].concat()).await;
+    let document = serde_json::from_str(&stdout).unwrap();
+    assert_valid("audit-retry", &document);
+    assert_eq!((code, &document["told"], &document["waiting"]), (0, &1.into(), &0.into()), "{stderr}");
+    let (_, _, stderr) = run(&AUDIT).await;
+    assert!(!stderr.contains("webhook"), "{stderr}");
+    assert_eq!(said(tool.command(&["audit", "retry"])).await.0, 2, "there is nobody to tell");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_process_had_in_hand_is_said_to_wait() {
+    let (_net, _host, broken, tool) = bench().await;
+    let receiver = CardHost::http(|_| Answer(vec![Act::Pause(Duration::from_secs(60))])).await;
+    let run = || {
+        let mut command = tool.command(&AUDIT);
+        command.env("CARDPROOF_WEBHOOK_URL", receiver.url("/hook")).env("CARDPROOF_WEBHOOK_SECRET", SECRET);
+        command
+    };
+    said(run()).await;
+    broken.store(true, Ordering::SeqCst);
+    let mut killed = run().spawn().unwrap();
+    while receiver.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    killed.start_kill().unwrap();
+    killed.wait().await.unwrap();
+    let (code, _, stderr) = said(run()).await;
+    assert!(code == 1 && stderr.contains("1 change waits to be told to the webhook; the next run tries again"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_gets_the_environment_without_the_settings() {
+    let (_net, _host, broken, tool) = bench().await;
+    let (script, told) = (tool.folder().join("told.sh"), tool.folder().join("told"));
+    std::fs::write(&script, format!("#!/bin/sh\nenv > {}\n", told.display())).unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o700)).unwrap();
+    let run = || {
+        let mut command = tool.command(&[&AUDIT[..], &["--notify-command", script.to_str().unwrap()]].concat());
+        command.env("CARDPROOF_STORE", tool.folder().join("audit.db")).env("CARDPROOF_WEBHOOK_SECRET", SECRET);
+        command.env("PAGER_TOKEN", "its own");
+        said(command)
+    };
+    run().await;
+    broken.store(true, Ordering::SeqCst);
+    let (code, _, stderr) = run().await;
+    assert_eq!(code, 1, "{stderr}");
+    let environment = std::fs::read_to_string(&told).unwrap();
+    assert!(environment.contains("PAGER_TOKEN=its own") && !environment.contains("CARDPROOF_"), "{environment}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_told_is_refused_and_names_its_setting() {
+    let tool = Tool::plain();
+    let secret = tool.folder().join("secret");
+    std::fs::write(&secret, SECRET).unwrap();
+    std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o644)).unwrap();
+    let file = secret.to_str().unwrap();
+    for (args, environment, why) in [
+        (&["--no-store"][..], &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/")][..], "--no-store tells no changes"),
+        (&[], &[("CARDPROOF_WEBHOOK_URL", "ftp://x/")], "the webhook's URL in CARDPROOF_WEBHOOK_URL is no http"),
+        (&[], &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/")], "CARDPROOF_WEBHOOK_SECRET"),
+        (
+            &[],
+            &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/"), ("CARDPROOF_WEBHOOK_SECRET", "x")],
+            "the secret in CARDPROOF_WEBHOOK_SECRET is none",
+        ),
+        (
+            &["--webhook-secret-file", file],
+            &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/")],
+            "other users can read or change the webhook's secret",
+        ),
+    ] {
+        let args = [&["audit", "--ids", "1", "--node", "http://127.0.0.1:1"], args].concat();
+        let mut command = tool.command(&args);
+        command.envs(environment.iter().copied());
+        let (code, _, stderr) = said(command).await;
+        assert!(code == 2 && stderr.contains(why), "{why}: {code} {stderr}");
+    }
+}

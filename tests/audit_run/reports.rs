@@ -1,0 +1,81 @@
+//! Reports in files: what they replace, and what they must not.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use cardproof::devnet::Devnet;
+use cardproof::digest::Sha256Digest;
+
+use crate::support::card_host::{Act, Answer, CardHost};
+use crate::support::command::{Ran, Tool};
+
+const LOOPBACK: [&str; 2] = ["--allow-http", "--allow-private"];
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// No node is there, so whoever asks one fails otherwise.
+async fn refused(tool: &Tool, args: &[&str]) -> Ran {
+    let ran = tool.run(&[&["audit", "--ids", "1", "--node", "http://127.0.0.1:1"], args].concat()).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+    ran
+}
+
+#[tokio::test]
+async fn a_report_never_takes_the_place_of_what_is_no_report() {
+    let tool = Tool::plain();
+    let at = |name: &str| tool.folder().join(name).display().to_string();
+    assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/null", at("null")).unwrap();
+    std::os::unix::fs::symlink("audit.db", at("alias")).unwrap();
+    let store = at("audit.db");
+    for (format, name, why) in [
+        ("html", "pipe", "is a device, a pipe or a socket"),
+        ("prometheus", "pipe", "is a device, a pipe or a socket"),
+        ("json", "null", "is a device, a pipe or a socket"),
+        ("csv", ".", "is a folder"),
+        ("csv", "no/such/a.csv", "does not exist"),
+        ("prometheus", "no/such/a.prom", "does not exist"),
+        ("csv", "audit.db", "would replace the file that the results are remembered in"),
+        ("csv", "alias", "would replace the file that the results are remembered in"),
+        ("csv", "./audit.db-wal", "would replace the file that the results are remembered in"),
+        ("csv", "audit.db-shm", "would replace the file that the results are remembered in"),
+    ] {
+        let ran = refused(&tool, &["--store", &store, "--report", &format!("{format}={}", at(name))]).await;
+        assert!(ran.stderr.contains(why) && !ran.stderr.contains("at path"), "{name}: {}", ran.stderr);
+    }
+    let (one, same) = (format!("csv={}", at("a.csv")), format!("json={}", at("./a.csv")));
+    let ran = refused(&tool, &["--no-store", "--report", &one, "--report", &same]).await;
+    assert!(ran.stderr.contains("two reports would go into the one file"), "{}", ran.stderr);
+    assert_eq!(names(tool.folder()), ["alias", "null", "pipe"], "no database was made, either");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_audit_leaves_no_half_report() {
+    let net = Devnet::start().await.unwrap();
+    let host = CardHost::http(|request| match request.path.as_str() {
+        "/0" => Answer::ok(b"a card"),
+        _ => Answer(vec![Act::Pause(Duration::from_secs(60))]),
+    })
+    .await;
+    let base = host.url("/");
+    net.preload_agents(1, 2, move |number| (format!("{base}{number}"), Some(Sha256Digest::of(b"a card").0))).await.unwrap();
+    let (tool, folder) = (Tool::on(&net), tempfile::tempdir().unwrap());
+    let reports = ["csv", "html", "prometheus"].map(|format| format!("{format}={}", folder.path().join(format).display()));
+    let reports: Vec<&str> = reports.iter().flat_map(|report| ["--report", report]).collect();
+    let mut child = tool.command(&[&["audit", "--all", "--jsonl"], &LOOPBACK[..], &reports].concat()).spawn().unwrap();
+    while host.requests().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    child.start_kill().unwrap();
+    child.wait().await.unwrap();
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+    let ran = tool.run(&[&["audit", "--ids", "0"], &LOOPBACK[..], &reports].concat()).await;
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(names(folder.path()), ["csv", "html", "prometheus"]);
+}
