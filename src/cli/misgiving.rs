@@ -16,11 +16,15 @@ fn misgivings(card: &[u8]) -> Vec<String> {
     let findings = lint(&document, &LintContext::default()).findings;
     let said = |finding: &Finding| format!("{} ({}, line {})", finding.message, finding.code, finding.line);
     if document.root().and_then(Node::as_object).is_none() {
-        let start = card.trim_ascii_start();
-        if start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).starts_with(b"<") {
+        let text = card.strip_prefix(b"\xef\xbb\xbf").unwrap_or(card);
+        if text.trim_ascii_start().starts_with(b"<") {
             return vec!["the card is an HTML page or another markup, not JSON: nobody could read it as a card".into()];
         }
-        let why = findings.first().map(|finding| format!(": {}", said(finding))).unwrap_or_default();
+        let why = findings
+            .iter()
+            .max_by_key(|finding| finding.severity)
+            .map(|finding| format!(": {}", said(finding)))
+            .unwrap_or_default();
         return vec![format!("the card is not a JSON object{why}")];
     }
     let mut misgivings = Vec::new();

@@ -74,7 +74,10 @@ async fn the_filled_card_finds_its_place_before_anything_is_sent() {
     }
     // It was free then, and is not any more once the agent is registered.
     let out = bench.text("filled.json");
-    run(two_step(&out, &[])).await.code(3);
+    let ran = run(two_step(&out, &[])).await.code(3);
+    let stderr = ran.stderr();
+    let warned = warnings(&stderr);
+    assert!(warned.len() == 1 && warned[0].contains("unknown_dialect"), "its placeholders will be filled: {stderr}");
     bench.write("filled.json", "{}");
     let again = run(two_step(&out, &[])).await.code(5);
     again.says("agent 0 is registered; run the same command again with another --filled-card");
