@@ -95,6 +95,7 @@ fn flow(error: FlowError) -> CliError {
         FlowError::NotWritten { token_id, .. } => CliError::internal(message)
             .hint(format!("agent {token_id} is registered; run the same command again with another --filled-card")),
         FlowError::File { .. } => CliError::internal(message),
+        FlowError::Gone { .. } => CliError::refused("agent_gone", message),
         FlowError::State { .. } => CliError::refused("state_damaged", message),
     }
 }

@@ -122,6 +122,16 @@ async fn a_card_with_its_own_address_is_registered_in_two_steps() {
         assert_eq!(run.error(), "not_hosted");
         assert_eq!(bench.sent_by(1).await, 1);
     }
+    // A chain that was started anew does not have the agent: the user is told what remembers it, and nothing is sent.
+    let state = files(&bench.path("state"))
+        .into_iter()
+        .find(|path| path.components().any(|part| part.as_os_str() == "two-step"))
+        .unwrap();
+    let remembered = std::fs::read_to_string(&state).unwrap();
+    std::fs::write(&state, remembered.replace("\"token_id\": \"0\"", "\"token_id\": \"7\"")).unwrap();
+    let gone = bench.run_as(1, &two_step).await.code(2).says(state.to_str().unwrap());
+    assert_eq!(gone.error(), "agent_gone");
+    std::fs::write(&state, remembered).unwrap();
     let content = std::fs::read(&filled).unwrap();
     bench.serve("/card.json", content.clone());
     let status = bench.run_as(1, &two_step).await.code(0).json();
@@ -155,4 +165,17 @@ async fn an_owner_is_needed_and_named() {
     bench.run_as(1, &["tx", "revoke", &agent, "--reason", "over", "--yes"]).await.code(0);
     let run = bench.run_as(1, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(1);
     assert_eq!(run.error(), "agent_revoked");
+}
+
+/// The JSON files below a folder.
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&entry.path()));
+        } else if entry.path().extension().is_some_and(|extension| extension == "json") {
+            found.push(entry.path());
+        }
+    }
+    found
 }

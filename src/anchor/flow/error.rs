@@ -141,6 +141,18 @@ pub enum FlowError {
         /// What the operating system said.
         cause: io::Error,
     },
+    /// The agent that a two-step registration made is not in the registry.
+    #[error(
+        "agent {token_id}, which this registration made, is not in the registry: ask a node that is up to date, or, if the chain was \
+         started anew, move {path} away and register again",
+        path = path.display()
+    )]
+    Gone {
+        /// The agent.
+        token_id: TokenId,
+        /// The file that remembers the registration.
+        path: PathBuf,
+    },
     /// The file that remembers how far a two-step registration came.
     #[error("{path} is not the state of a two-step registration: {why}; look at it and move it away to go on", path = path.display())]
     State {

@@ -68,6 +68,11 @@ impl Progress {
         self.registration
     }
 
+    /// The file itself.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The new agent, once its registration is finalized.
     pub(super) fn token_id(&self) -> Option<TokenId> {
         self.token_id

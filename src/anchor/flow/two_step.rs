@@ -4,6 +4,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::anchor::{follow, AnchorError, Choices, SignedTransaction, Signer, State, Status};
+use crate::chain::{AgentReader, AtBlock};
 use crate::digest::Sha256Digest;
 use crate::fetch::{CardFetcher, Origin};
 use crate::identity::{Badge, TokenId};
@@ -75,7 +76,14 @@ pub async fn two_step<F: CardFetcher, S: Signer>(
     };
     attendant.step(&Step::Card(fill(&request.template, &values(TokenId(0)))?));
     let token_id = match progress.token_id() {
-        Some(token_id) => token_id,
+        Some(token_id) => {
+            // A node that lags does not know it yet, so nothing is registered a second time.
+            let block = context.chain.pin(AtBlock::LastFinalized).await?;
+            if context.chain.read(&block, token_id).await?.record.is_none() {
+                return Err(FlowError::Gone { token_id, path: progress.path().to_owned() }.into());
+            }
+            token_id
+        }
         None => {
             require_writable(request.out.as_deref(), &request.name_for_output)?;
             registered(context, request, signer, attendant, &mut progress).await?
