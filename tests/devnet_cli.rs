@@ -93,3 +93,30 @@ fn impossible_settings_are_usage_errors() {
         assert!(out.stdout.is_empty(), "{arguments:?}");
     }
 }
+
+/// The README's first command: every step must show what it says, or the demo itself fails.
+#[test]
+fn the_demo_shows_every_verdict_and_leaves_nothing_behind() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let demo = |json: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cardproof"));
+        command.arg("demo").args(json.then_some("--json")).env("TMPDIR", folder.path()).env("HOME", home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let left = || std::fs::read_dir(folder.path()).unwrap().count();
+    let output = demo(true).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/demo.schema.json")).unwrap();
+    assert!(jsonschema::is_valid(&serde_json::from_str(&schema).unwrap(), &document), "{document:#}");
+    assert_eq!(document["steps"].as_array().unwrap().len(), 10, "{document:#}");
+    assert_eq!(left(), 0);
+    // Somebody reads only the first line, as `cardproof demo | head -1` does.
+    let mut child = demo(false).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("A local chain"), "{first}");
+    assert_eq!(child.wait().unwrap().code(), Some(141));
+    assert_eq!(left(), 0);
+}

@@ -10,7 +10,9 @@ pub(crate) use bar::Bar;
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use cardproof::report::{self, Line, Tone};
 use cardproof::verify::Verdict;
@@ -95,6 +97,11 @@ impl Shell {
         for line in report::details(verdict) {
             self.detail(&format!("{:<11}{}", line.label, line.value));
         }
+    }
+
+    /// Has this folder removed also when the program ends because nobody reads its stdout any more. There is one such folder.
+    pub(crate) fn remove_in_any_case(&self, folder: &Path) {
+        let _ = TEMPORARY.set(folder.to_owned());
     }
 
     /// Writes one line of the result for people.
@@ -247,15 +254,21 @@ fn write_document(document: serde_json::Result<String>) {
 
 /// Writes to stdout. A reader that closed the pipe wants no more: the program ends quietly, as if by SIGPIPE, for what was not
 /// written may have been a mismatch.
+/// What is removed when the program ends because stdout cannot be written to.
+static TEMPORARY: OnceLock<PathBuf> = OnceLock::new();
+
 fn write_out(bytes: &[u8]) {
     const BY_SIGPIPE: i32 = 128 + 13;
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            std::process::exit(BY_SIGPIPE);
+        let closed = error.kind() == io::ErrorKind::BrokenPipe;
+        if !closed {
+            write_err(&format!("error: stdout could not be written: {error}\n"));
         }
-        write_err(&format!("error: stdout could not be written: {error}\n"));
-        std::process::exit(i32::from(Exit::Internal as u8));
+        if let Some(folder) = TEMPORARY.get() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        std::process::exit(if closed { BY_SIGPIPE } else { i32::from(Exit::Internal as u8) });
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::exit::{CliError, Exit};
 use super::options::OutputOptions;
 use super::shell::Shell;
+use super::signals::Ends;
 use stage::Stage;
 
 /// See every verdict on a local chain with the real contract; no network, no set-up
@@ -60,8 +61,12 @@ const SECOND_CARD: &str = r#"{
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     super::block_on(async {
+        let mut ends = Ends::listen()?;
         let mut stage = Stage::set(shell, output.json).await?;
-        play(&mut stage).await?;
+        tokio::select! {
+            played = play(&mut stage) => played?,
+            () = ends.next() => return Ok(Exit::Interrupted),
+        }
         if output.json {
             shell.document(&DemoDocument {
                 schema: "cardproof.demo/1",

@@ -37,6 +37,7 @@ impl<'a> Stage<'a> {
         };
         let failed = |error: io::Error| CliError::internal(format!("the demo could not be set up: {error}"));
         let folder = TempDir::with_prefix("cardproof-demo-").map_err(failed)?;
+        shell.remove_in_any_case(folder.path());
         let program = std::env::current_exe().map_err(failed)?;
         let (first, second) = (Host::start().await.map_err(failed)?, Host::start().await.map_err(failed)?);
         let stage = Self { shell, quiet, net, folder, program, first, second, steps: Vec::new() };
