@@ -393,3 +393,15 @@ fn one_node_in_the_configuration_needs_no_list() {
     let output = run(&["token", "1", "--config", path.to_str().unwrap()]);
     assert!(stderr(&output).contains("line 2") && stderr(&output).contains("a text or a list of texts"), "{}", stderr(&output));
 }
+
+/// Help that nobody can read was not given.
+#[cfg(target_os = "linux")]
+#[test]
+fn c_70_a_stdout_that_takes_nothing_is_a_failure_for_help_too() {
+    for args in [&["--help"][..], &["--version"], &["verify", "--help"], &["hash", CARD]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = cardproof(args).stdout(full).output().unwrap();
+        assert_eq!(code(&output), 5, "{args:?}");
+        assert!(stderr(&output).contains("stdout could not be written"), "{args:?}: {}", stderr(&output));
+    }
+}

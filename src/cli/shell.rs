@@ -224,7 +224,10 @@ struct ErrorDocument<'a> {
 
 /// Prints what clap has to say: help and version to stdout, everything else to stderr and, with `--json`, as a document.
 pub(crate) fn print_usage(error: &clap::Error, json: bool) -> ExitCode {
-    let _ = error.print();
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(failure) if !error.use_stderr() => end_unread(&failure),
+        _ => {}
+    }
     if json && error.use_stderr() {
         let text = error.render().to_string();
         let message = text.lines().next().unwrap_or_default();
@@ -252,24 +255,28 @@ fn write_document(document: serde_json::Result<String>) {
     }
 }
 
-/// Writes to stdout. A reader that closed the pipe wants no more: the program ends quietly, as if by SIGPIPE, for what was not
-/// written may have been a mismatch.
 /// What is removed when the program ends because stdout cannot be written to.
 static TEMPORARY: OnceLock<PathBuf> = OnceLock::new();
 
 fn write_out(bytes: &[u8]) {
-    const BY_SIGPIPE: i32 = 128 + 13;
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
-        let closed = error.kind() == io::ErrorKind::BrokenPipe;
-        if !closed {
-            write_err(&format!("error: stdout could not be written: {error}\n"));
-        }
-        if let Some(folder) = TEMPORARY.get() {
-            let _ = std::fs::remove_dir_all(folder);
-        }
-        std::process::exit(if closed { BY_SIGPIPE } else { i32::from(Exit::Internal as u8) });
+        end_unread(&error);
     }
+}
+
+/// Ends the program because stdout cannot be written to. A reader that closed the pipe wants no more: then it ends quietly, as if by
+/// SIGPIPE, for what was not written may have been a mismatch.
+fn end_unread(error: &io::Error) -> ! {
+    const BY_SIGPIPE: i32 = 128 + 13;
+    let closed = error.kind() == io::ErrorKind::BrokenPipe;
+    if !closed {
+        write_err(&format!("error: stdout could not be written: {error}\n"));
+    }
+    if let Some(folder) = TEMPORARY.get() {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    std::process::exit(if closed { BY_SIGPIPE } else { i32::from(Exit::Internal as u8) });
 }
 
 fn write_err(text: &str) {
