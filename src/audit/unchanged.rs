@@ -1,15 +1,23 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::Sha256Digest;
 use crate::identity::{AccountAddress, TokenId};
 use crate::registry::{AgentRecord, AgentStatus};
 
-/// Agents that need no new verdict as long as their record stays as it was: 16 bytes for each.
-#[derive(Debug, Clone, Default)]
+/// Agents that need no new verdict as long as their record stays as it was: 24 bytes for each.
+#[derive(Debug, Default)]
 pub struct Unchanged {
-    records: HashMap<TokenId, u64>,
+    records: HashMap<TokenId, Remembered>,
     hasher: RandomState,
+}
+
+#[derive(Debug)]
+struct Remembered {
+    record: u64,
+    /// Whether it was looked at and found as it was.
+    held: AtomicBool,
 }
 
 /// What of a record a verdict, or a transition, depends on.
@@ -27,7 +35,7 @@ impl Unchanged {
         status: AgentStatus,
     ) {
         let hash = self.hasher.hash_one(Relevant(agent_uri, metadata_hash, owner, status));
-        self.records.insert(agent, hash);
+        self.records.insert(agent, Remembered { record: hash, held: AtomicBool::new(false) });
     }
 
     /// How many are remembered.
@@ -45,10 +53,20 @@ impl Unchanged {
         self.records.contains_key(&agent)
     }
 
-    /// Whether the record is as it was.
+    /// Whether the record is as it was, which [`Unchanged::held`] tells later.
     pub fn holds(&self, record: &AgentRecord) -> bool {
         let AgentRecord { token_id, agent_uri, metadata_hash, owner_account, status, .. } = record;
         let now = Relevant(agent_uri.as_deref(), *metadata_hash, *owner_account, *status);
-        self.records.get(token_id) == Some(&self.hasher.hash_one(now))
+        let Some(known) = self.records.get(token_id) else { return false };
+        let holds = known.record == self.hasher.hash_one(now);
+        if holds {
+            known.held.store(true, Ordering::Relaxed);
+        }
+        holds
+    }
+
+    /// Whether the agent's record was looked at and was as before.
+    pub fn held(&self, agent: TokenId) -> bool {
+        self.records.get(&agent).is_some_and(|known| known.held.load(Ordering::Relaxed))
     }
 }

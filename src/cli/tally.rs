@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use cardproof::registry::AgentStatus;
-use cardproof::verify::{Class, Verdict};
+use cardproof::verify::{Class, Summary, Verdict};
 use clap::{Args, ValueEnum};
 
 use super::exit::{CliError, Exit};
@@ -60,6 +60,14 @@ impl Tally {
         let demanded = self.require_active && revoked;
         self.found.insert(if demanded { Class::Mismatch } else { verdict.class() });
         demanded && verdict.class() != Class::Mismatch
+    }
+
+    /// Adds the classes that were counted elsewhere.
+    pub(crate) fn add_counts(&mut self, counts: &Summary) {
+        let Summary { matches, mismatches, absent, undecided, .. } = *counts;
+        let classes =
+            [(Class::Match, matches), (Class::Mismatch, mismatches), (Class::Absent, absent), (Class::Undecided, undecided)];
+        self.found.extend(classes.into_iter().filter(|(_, count)| *count > 0).map(|(class, _)| class));
     }
 
     pub(crate) fn exit(&self) -> Exit {

@@ -50,11 +50,14 @@ impl<'a> Target<'a> {
 /// Judges a URI by its text alone, so that one that nobody can fetch is noticed before it is anchored.
 ///
 /// # Errors
-/// [`FailureKind::InvalidUri`]. A scheme or a host that is only refused here and now is no error.
+/// [`FailureKind::InvalidUri`], and [`FailureKind::UnsupportedScheme`] for a scheme that no setting allows. What is only refused here
+/// and now is no error: plain http, an `ipfs:` URI without a gateway, a host.
 pub fn check_uri(uri: &str) -> Result<(), FetchFailure> {
+    let ipfs = split_scheme(uri).is_some_and(|(scheme, _)| scheme == "ipfs");
     match Target::of(uri, &FetchSettings::default()) {
-        Err(stop) if stop.kind == FailureKind::InvalidUri => Err(stop.with(FetchTrace::default())),
-        _ => Ok(()),
+        Err(stop) if stop.kind == FailureKind::UnsupportedScheme && ipfs => Ok(()),
+        Err(stop) => Err(stop.with(FetchTrace::default())),
+        Ok(_) => Ok(()),
     }
 }
 

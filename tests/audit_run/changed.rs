@@ -374,3 +374,42 @@ async fn reports_of_a_run_over_what_has_changed_hold_every_agent() {
     let one = tool.run(&[&["audit", "--ids", "1", "--changed", "--json"][..], &LOOPBACK].concat()).await;
     assert_eq!(one.json()["summary"]["agents"], 1, "a run is about those alone that it names");
 }
+
+/// Whoever is no longer of the status or the owner that the run is about has not been left out for being unchanged.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_left_the_selection_does_not_come_back_as_unchanged() {
+    let host = CardHost::http(|_| HostAnswer::ok(CARD)).await;
+    let net = Devnet::start().await.unwrap();
+    for number in 0..5 {
+        net.register_agent(0, Some(&host.url(&format!("/{number}"))), Some(Sha256Digest::of(CARD).0)).await.unwrap();
+    }
+    let tool = Tool::on(&net);
+    let ids = async |more: &[&str]| {
+        let ran = tool.run(&[&["audit", "--json"][..], more, &LOOPBACK].concat()).await;
+        let results = ran.json()["results"].as_array().unwrap().clone();
+        let mut ids: Vec<String> = results.iter().map(|result| result["token_id"].as_str().unwrap().to_owned()).collect();
+        ids.sort_unstable();
+        (ids.join(","), ran.stderr)
+    };
+    let owner = net.accounts()[0].address().to_string();
+    assert_eq!(ids(&["--all"]).await.0, "0,1,2,3,4");
+    let active = ["--all", "--status", "active"];
+    let owned = ["--all", "--owner", owner.as_str()];
+    assert_eq!(ids(&active).await.0, "0,1,2,3,4");
+    let revoke = Revoke { token_id: TokenId(2), reason: None }.to_bytes().unwrap();
+    net.update(0, net.registry(), "revoke", &revoke).await.unwrap();
+    for _ in 0..2 {
+        let (found, said) = ids(&[&active[..], &["--changed"]].concat()).await;
+        assert_eq!(found, "0,1,3,4", "{said}");
+    }
+    // Also when every record is read, because more blocks than agents lie in between.
+    for _ in 0..7 {
+        net.advance().await.unwrap();
+    }
+    let (found, said) = ids(&[&active[..], &["--changed"]].concat()).await;
+    assert_eq!(found, "0,1,3,4", "{said}");
+    assert!(said.contains("every record is read"), "{said}");
+    assert_eq!(ids(&[&owned[1..], &["--changed"]].concat()).await.0, "0,1,2,3,4");
+    let past = tool.run(&[&["audit", "--all", "--changed", "--at-block", "3"][..], &LOOPBACK].concat()).await;
+    assert_eq!(past.code, 2, "what has changed since a newer block says nothing about an older one: {}", past.stderr);
+}

@@ -251,7 +251,11 @@ async fn ctrl_c_ends_cleanly_and_resume_checks_nothing_twice() {
     .await;
     preload(&net, (0..200).map(|number| host.url(&format!("/{number}"))).collect()).await;
     let tool = Tool::on(&net);
-    let args = [&["audit", "--all", "--jsonl", "--per-host", "2"][..], &LOOPBACK[..2], &LOOPBACK[4..]].concat();
+    let old = tool.folder().join("old.csv");
+    std::fs::write(&old, "of an earlier run").unwrap();
+    let report = format!("csv={}", old.display());
+    let args = ["audit", "--all", "--jsonl", "--per-host", "2", "--report", &report];
+    let args = [&args[..], &LOOPBACK[..2], &LOOPBACK[4..]].concat();
     let child = tool.command(&args).spawn().unwrap();
     while host.requests().len() < 40 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -266,6 +270,8 @@ async fn ctrl_c_ends_cleanly_and_resume_checks_nothing_twice() {
     assert!(!first.is_empty() && first.len() < 200, "{}", first.len());
     let left = 200 - first.len();
     assert!(stderr.contains(&format!("{} agents have a result, {left} do not", first.len())), "{stderr}");
+    assert!(stderr.contains("stay as they were"), "{stderr}");
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), "of an earlier run", "a part of a run would look like a whole one");
     let wrong = tool.run(&["audit", "--ids", "1", "--resume"]).await;
     assert!(wrong.code == 2 && wrong.stderr.contains("about other agents"), "{}", wrong.stderr);
     let [whole, metrics] = ["whole.json", "whole.prom"].map(|name| tool.folder().join(name));

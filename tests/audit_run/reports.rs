@@ -79,3 +79,22 @@ async fn a_killed_audit_leaves_no_half_report() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(names(folder.path()), ["csv", "html", "prometheus"]);
 }
+
+#[tokio::test]
+async fn a_report_does_not_replace_what_the_command_reads() {
+    let tool = Tool::plain();
+    let at = |name: &str| tool.folder().join(name).display().to_string();
+    for name in ["ids.txt", "secret"] {
+        std::fs::write(at(name), "1").unwrap();
+    }
+    std::fs::write(at("c.toml"), "network = \"devnet\"").unwrap();
+    let report = |name: &str| format!("csv={}", at(name));
+    let run = async |args: &[&str], name: &str| {
+        let ran = tool.run(&[&["audit", "--network", "devnet", "--report", &report(name)][..], args].concat()).await;
+        assert!(ran.code == 2 && ran.stderr.contains("would replace a file that this command reads"), "{args:?}: {}", ran.stderr);
+    };
+    run(&["--from", &at("ids.txt"), "--no-store"], "ids.txt").await;
+    run(&["--ids", "1", "--no-store", "--config", &at("c.toml")], "c.toml").await;
+    run(&["--ids", "1", "--store", &at("a.db"), "--webhook-secret-file", &at("secret")], "secret").await;
+    assert_eq!(std::fs::read_to_string(at("ids.txt")).unwrap(), "1");
+}

@@ -76,6 +76,23 @@ async fn the_share_of_a_killed_worker_is_finished_by_another() {
     assert_eq!((&summary["agents"], &summary["match"]), (&Value::from(600), &Value::from(600)));
 }
 
+/// Whoever began a run may be gone, so whoever ends it says how it ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_ends_a_run_exits_by_its_verdicts() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 300).await;
+    net.register_agent(0, Some(&host.url("/wrong")), Some([1; 32])).await.unwrap();
+    let tool = Tool::on(&net);
+    let mut killed = tool.command(&[&["audit", "--all", "--share", "--lease", "1s"][..], &LOOPBACK].concat()).spawn().unwrap();
+    while host.requests().len() < 20 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    killed.start_kill().unwrap();
+    killed.wait().await.unwrap();
+    let other = tool.run(&[&["audit", "worker", "--lease", "1s", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!((other.code, &other.json()["runs"][0]["summary"]["mismatch"]), (1, &Value::from(1)), "{}", other.stderr);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn c_57_a_url_is_fetched_once_in_all_parts_of_a_process() {
     let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);

@@ -75,6 +75,8 @@ async fn a_uri_that_nobody_can_fetch_is_not_anchored_even_unchecked() {
             let run = bench.run_as(1, &args).await.code(2);
             assert_eq!(run.error(), "invalid_uri", "{uri:?}");
         }
+        let args = [command, &["--card", &card, "--uri", "javascript:alert(1)", "--no-url-check", "--yes", "--json"]].concat();
+        assert_eq!(bench.run_as(1, &args).await.code(2).error(), "unsupported_scheme");
     }
     assert_eq!(bench.sent_by(1).await, sent);
     // The file is read no further than any card can be long.

@@ -1,6 +1,7 @@
 //! What a run is told on the command line.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use cardproof::audit::notify::Notifier;
@@ -47,7 +48,7 @@ pub(super) struct RunArgs {
     /// Leave out agents that matched last, or had nothing to compare, and whose record has not changed since: by the registry's
     /// events since the last finished run over the same agents, or by reading every record where that is cheaper or the events do
     /// not tell all
-    #[arg(long, conflicts_with = "no_store", help_heading = "Memory")]
+    #[arg(long, conflicts_with_all = ["no_store", "at_block"], help_heading = "Memory")]
     pub(super) changed: bool,
     /// With --changed: check an agent all the same when it was judged longer ago than this
     #[arg(long, value_name = "DURATION", default_value = "1d", requires = "changed", help_heading = "Memory",
@@ -141,12 +142,13 @@ fn positive(text: &str) -> Result<usize, String> {
 
 impl RunArgs {
     /// Refuses what could not be done, before any work.
-    pub(super) fn check(&self, config: &Config, shell: &Shell) -> Result<(), CliError> {
+    pub(super) fn check(&self, config: &Config, config_file: Option<&Path>, shell: &Shell) -> Result<(), CliError> {
         if self.no_store {
             self.work.notify.refuse_without_store(config, shell)?;
         }
         let store = if self.no_store { None } else { self.work.store.file(config)? };
-        self.format.check(store.as_deref())
+        let read = [self.select.files(), [config_file, self.work.notify.secret_file(config)]].concat();
+        self.format.check(store.as_deref(), &read.into_iter().flatten().collect::<Vec<_>>())
     }
 }
 

@@ -94,9 +94,14 @@ impl NotifyOptions {
         Ok(())
     }
 
+    /// The file with the webhook's secret.
+    pub(super) fn secret_file<'a>(&'a self, config: &'a Config) -> Option<&'a Path> {
+        self.webhook_secret_file.as_deref().or(config.audit.webhook_secret_file.as_deref())
+    }
+
     fn secrets(&self, config: &Config) -> Result<Vec<WebhookSecret>, CliError> {
         let mut texts = Vec::new();
-        if let Some(path) = self.webhook_secret_file.as_ref().or(config.audit.webhook_secret_file.as_ref()) {
+        if let Some(path) = self.secret_file(config) {
             let text = read_secret(path)?;
             // While a secret is replaced, the file has two lines.
             texts.extend(text.lines().map(|line| (line.to_owned(), path.display().to_string())));

@@ -42,8 +42,8 @@ impl FormatOptions {
     }
 
     /// Refuses reports that could not be written, or that would destroy something else, before any work. `store` is the file of
-    /// the memory.
-    pub(super) fn check(&self, store: Option<&Path>) -> Result<(), CliError> {
+    /// the memory, and `read` are the files that the command reads.
+    pub(super) fn check(&self, store: Option<&Path>, read: &[&Path]) -> Result<(), CliError> {
         let mut taken: Vec<PathBuf> = Vec::new();
         if let Some(store) = store.and_then(|store| ReportPlace::at(store).ok()) {
             // SQLite keeps its log beside the file that a link leads to.
@@ -54,6 +54,8 @@ impl FormatOptions {
             }));
         }
         let of_store = taken.len();
+        taken.extend(read.iter().filter_map(|path| ReportPlace::at(path).ok()).map(|place| place.file().to_owned()));
+        let of_others = taken.len();
         for FileFormat { path, .. } in &self.report {
             let place = ReportPlace::at(path).map_err(|error| {
                 CliError::refused("report_unwritable", error.to_string()).hint("--format prints a report on stdout")
@@ -62,6 +64,10 @@ impl FormatOptions {
             match taken.iter().position(|taken| taken == place.file()) {
                 Some(at) if at < of_store => {
                     let message = format!("the report {shown} would replace the file that the results are remembered in");
+                    return Err(CliError::refused("report_unwritable", message).hint("name another file"));
+                }
+                Some(at) if at < of_others => {
+                    let message = format!("the report {shown} would replace a file that this command reads");
                     return Err(CliError::refused("report_unwritable", message).hint("name another file"));
                 }
                 Some(_) => {
@@ -228,9 +234,18 @@ impl<'a> Output<'a> {
                 writer.finish(end).map_err(|error| unprintable(&error))?;
             }
         }
+        let mut kept = 0;
         for file in self.files {
+            // A part of a run would look like a whole one in which nothing is wrong.
+            if !end.complete && !matches!(file, FileReport::Metrics(_)) {
+                kept += 1;
+                continue;
+            }
             let path = file.path().to_owned();
             file.finish(end).map_err(|error| unwritable(&path, &error))?;
+        }
+        if kept > 0 {
+            self.shell.warning("the run is not complete, so the files of its reports stay as they were");
         }
         Ok(())
     }

@@ -35,6 +35,8 @@ pub(super) struct Plan {
     pub(super) selection: Selection,
     pub(super) run: RunInfo,
     pub(super) done: HashSet<TokenId>,
+    /// What `--changed` leaves out as long as it is as it was.
+    pub(super) unchanged: Option<Arc<Unchanged>>,
 }
 
 impl Session<'_> {
@@ -104,7 +106,8 @@ impl Session<'_> {
                 (run, HashSet::new())
             }
         };
-        Ok((audit, Plan { selection, run, done }))
+        let unchanged = memory.map(|memory| memory.unchanged);
+        Ok((audit, Plan { selection, run, done, unchanged }))
     }
 
     /// Pins the block of a run: a new one, or the one that an interrupted run was pinned to.
@@ -133,6 +136,11 @@ impl Session<'_> {
         wanted: &Wanted,
         memory: &Remembered,
     ) -> Result<Option<ChangedSince>, CliError> {
+        if self.args.select.is_narrowed() {
+            // An agent that left such a selection is not recorded by its runs, whose blocks therefore say nothing about it.
+            self.shell.note("every record is read to find out what has changed: only agents of one owner or status are wanted");
+            return Ok(None);
+        }
         let Ok(block) = audit.block() else { return Ok(None) };
         let runs = store.runs(&self.scope).await.map_err(database::failed)?;
         let agents = wanted.count(&memory.agents);
@@ -165,6 +173,14 @@ impl Session<'_> {
                 _ => Ok(None),
             };
         };
+        if resume == Resume::Asked && left.run.covers.is_none() {
+            let id = left.run.id;
+            return Err(CliError::refused(
+                "another_selection",
+                format!("run {id} does not say enough of its agents to be gone on with"),
+            )
+            .hint("an older version began it: begin a new run without --resume"));
+        }
         let (id, done, same) = (left.run.id, left.done.len(), wanted.covers.is_some() && left.run.covers == wanted.covers);
         match resume {
             Resume::Asked if same => Ok(Some(left)),

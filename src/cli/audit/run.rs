@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
 use cardproof::audit::store::{LastResult, Store};
-use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope};
+use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
 use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
 use cardproof::registry::Timestamp;
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
         let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
-        args.check(&config, shell)?;
+        args.check(&config, output.config.as_deref(), shell)?;
         let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
             Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
@@ -153,7 +153,7 @@ impl<'a> Session<'a> {
         mut stop: Stop,
         metrics: Option<&MetricsState>,
     ) -> Result<Exit, CliError> {
-        let Plan { selection, run, done } = plan;
+        let Plan { selection, run, done, unchanged } = plan;
         let (args, store) = (self.args, self.store.as_ref());
         if let Some(store) = store {
             history::say_past(store, &run, self.shell).await?;
@@ -196,9 +196,9 @@ impl<'a> Session<'a> {
         let refused = pump.ended().await.err();
         let (checked, complete) = (out.count(), !interrupted && refused.is_none());
         if let (Some(store), true) = (store, complete) {
-            let unchanged = match args.changed {
-                true => self.count_unchanged(store, &run, &selection, &mut tally, &mut out).await?,
-                false => Summary::default(),
+            let unchanged = match &unchanged {
+                Some(unchanged) => self.count_unchanged(store, &run, (&selection, unchanged), &mut tally, &mut out).await?,
+                None => Summary::default(),
             };
             if out.count() == 0 {
                 store.discard_run(&run).await.map_err(database::failed)?;
@@ -223,7 +223,7 @@ impl<'a> Session<'a> {
                 (Some(_), None) => "; go on with --resume",
                 (Some(_), Some(_)) => "; the daemon goes on with them when it is started again",
             };
-            let most = if args.select.is_exact() { "" } else { "at most " };
+            let most = if args.select.is_narrowed() { "at most " } else { "" };
             self.shell.warning(&format!("interrupted: {checked} agents have a result, {most}{left} do not{resume}"));
             return Ok(Exit::Interrupted);
         }
@@ -257,21 +257,21 @@ impl<'a> Session<'a> {
         &self,
         store: &Store,
         run: &RunInfo,
-        selection: &Selection,
+        (selection, unchanged): (&Selection, &Unchanged),
         tally: &mut Tally,
         out: &mut Output<'_>,
     ) -> Result<Summary, CliError> {
-        let (mut unchanged, mut after) = (Summary::default(), None);
+        let (mut counts, mut after) = (Summary::default(), None);
         loop {
             let results = store.last_results(&run.scope, after).await.map_err(database::failed)?;
-            let Some(last) = results.last() else { return Ok(unchanged) };
+            let Some(last) = results.last() else { return Ok(counts) };
             after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
             for LastResult { run: of, verdict } in results {
-                if of == run.id || !self.args.select.left_out(selection, &verdict) {
+                if of == run.id || !self.args.select.left_out(selection, unchanged, &verdict) {
                     continue;
                 }
                 self.count(tally, &verdict);
-                unchanged.add(verdict.class());
+                counts.add(verdict.class());
                 let outcome = AuditOutcome { verdict, transitions: Vec::new() };
                 out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
             }

@@ -86,6 +86,8 @@ pub(super) struct Selection {
     pub(super) covers: Option<String>,
     /// The named ones in ascending order; `None` for all that there are.
     listed: Option<Targets>,
+    /// Set when the events chose the agents: whoever is not among the targets, in ascending order, was not looked at.
+    by_events: Option<Targets>,
 }
 
 impl Selection {
@@ -128,9 +130,9 @@ impl Wanted {
 }
 
 impl SelectOptions {
-    /// Whether every target has a result: nothing is left out by what its record says.
-    pub(super) fn is_exact(&self) -> bool {
-        self.of.owner.is_none() && matches!(self.status, None | Some(Status::Any))
+    /// Whether agents are left out by their owner or status.
+    pub(super) fn is_narrowed(&self) -> bool {
+        self.of.owner.is_some() || self.status().is_some()
     }
 
     /// Whether it is about whatever agents there are, and not about named ones.
@@ -146,14 +148,26 @@ impl SelectOptions {
         }
     }
 
-    /// Whether a run that left out what has not changed was about the agent of this earlier verdict. A sample is about those alone
-    /// that were drawn.
-    pub(super) fn left_out(&self, selection: &Selection, verdict: &Verdict) -> bool {
+    /// Whether a run left out the agent of this earlier verdict because nothing about it has changed, and not because it is no longer
+    /// of the owner or the status that the run is about. A sample is about those alone that were drawn.
+    pub(super) fn left_out(&self, selection: &Selection, unchanged: &Unchanged, verdict: &Verdict) -> bool {
+        let same = |subject: &Subject| {
+            let not_read = |due: &Targets| unchanged.knows(subject.token_id) && !due.contains(subject.token_id);
+            unchanged.held(subject.token_id) || selection.by_events.as_ref().is_some_and(not_read)
+        };
         let listed = |subject: &Subject| selection.listed.as_ref().is_none_or(|listed| listed.contains(subject.token_id));
         let anchor = |anchor: &Anchor| {
             self.of.owner.is_none_or(|owner| owner == anchor.owner) && self.status().is_none_or(|status| status == anchor.status)
         };
-        self.sample.is_none() && verdict.subject.as_ref().is_some_and(listed) && verdict.anchor.as_ref().is_some_and(anchor)
+        let subject = verdict.subject.as_ref();
+        self.sample.is_none()
+            && subject.is_some_and(|subject| same(subject) && listed(subject))
+            && verdict.anchor.as_ref().is_some_and(anchor)
+    }
+
+    /// The files that name the agents.
+    pub(super) fn files(&self) -> [Option<&Path>; 2] {
+        [self.of.from.as_deref(), self.of.listed.as_deref()]
     }
 
     /// Whether the agents are read from standard input, which can be done once.
@@ -231,7 +245,7 @@ impl SelectOptions {
         if targets.is_empty() {
             return Err(empty(&sentence));
         }
-        Ok(Selection { targets, sample: self.sample, sentence, covers, listed: listed.map(Targets::ascending) })
+        Ok(Selection { targets, sample: self.sample, sentence, covers, listed: listed.map(Targets::ascending), by_events: None })
     }
 
     /// Chooses the agents that are due by the registry's events or otherwise. Those that are `known`, and those that the events
@@ -255,7 +269,8 @@ impl SelectOptions {
         );
         let targets = Targets::of(all.iter().filter(|agent| changed.is_due(*agent, unchanged)));
         let listed = wanted.listed.map(Targets::ascending);
-        Selection { targets, sample: self.sample, sentence, covers: wanted.covers, listed }
+        let by_events = Some(targets.clone().ascending());
+        Selection { targets, sample: self.sample, sentence, covers: wanted.covers, listed, by_events }
     }
 
     fn narrowed(&self, mut sentence: String) -> String {

@@ -17,6 +17,7 @@ use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
+use crate::cli::tally::ExitOptions;
 
 /// How many agents one worker takes at a time.
 pub(super) const PART: usize = 200;
@@ -28,10 +29,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Takes parts of the run until all are done, those of workers that are gone as well. All need the same database, which for several
 /// machines is PostgreSQL.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes are about the whole run: 0 every agent matches; 1 a mismatch; 2 refused before any work; 3 \
+    undecided, no mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted.")]
 pub(super) struct WorkerArgs {
     /// How long another worker may be silent before its part is taken over
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = super::args::lease)]
     lease: Duration,
+    #[command(flatten)]
+    exit: ExitOptions,
     #[command(flatten)]
     work: WorkOptions,
 }
@@ -67,8 +72,11 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
         let Some(finished) = finished else { return Ok(Exit::Interrupted) };
+        // Whoever began the run may be gone: somebody must say how it ended.
+        let mut tally = args.exit.tally()?;
+        tally.add_counts(&finished.summary);
         history::print_runs(&[finished], shell, output.json);
-        Ok(Exit::Ok)
+        Ok(tally.exit())
     })
 }
 
