@@ -55,6 +55,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     super::block_on(async {
         let net = start(args).await.map_err(|error| refusal(&error))?;
+        // Before anything is said: whoever reads it may ask the chain to end at once.
+        let mut ends = Ends::listen()?;
         let wallets = match &args.wallet_dir {
             Some(folder) => write_wallets(&net, folder).map_err(|error| refusal(&error))?,
             None => (0..net.accounts().len()).map(|index| net.wallet_file(index)).collect(),
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             report(&net, &wallets, shell);
         }
         shell.note("A local chain for development and tests: no consensus, and everybody knows its keys. Ctrl-C ends it.");
-        stopped().await?;
+        ends.next().await;
         net.shutdown().await;
         Ok(Exit::Ok)
     })
@@ -104,12 +106,6 @@ fn write_wallets(net: &Devnet, folder: &Path) -> Result<Vec<Option<PathBuf>>, De
         Ok(Some(path))
     };
     net.accounts().iter().enumerate().map(write).collect()
-}
-
-/// Ends when the user or the system asks the process to end.
-pub(crate) async fn stopped() -> Result<(), CliError> {
-    Ends::listen()?.next().await;
-    Ok(())
 }
 
 pub(super) fn refusal(error: &DevnetError) -> CliError {

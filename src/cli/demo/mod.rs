@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         }
         if args.keep {
             shell.note("The chain and the card hosts keep running. Ctrl-C ends them.");
-            super::devnet::stopped().await?;
+            ends.next().await;
         }
         stage.strike().await;
         Ok(Exit::Ok)
