@@ -30,6 +30,14 @@ fn registry(count: u64, hosts: u64) -> Chain {
     Chain::of(move |_, id| Ok((id < count).then(|| record(id, &url(id, hosts), &own_card(id)))))
 }
 
+/// A node that tells the first agents and then nothing any more.
+fn gone_after(told: u64) -> Chain {
+    Chain::of(move |_, id| match id < told {
+        true => Ok(Some(record(id, &url(id, 5), &own_card(id)))),
+        false => Err(ChainErrorKind::NodeUnavailable),
+    })
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_agent_has_exactly_one_result() {
     let (chain, hosts) = (registry(1000, 20), Hosts::of(|uri, _| Ok(card_of(uri))));
@@ -178,16 +186,7 @@ async fn c_67_a_host_that_flaps_is_unstable_and_a_wrong_card_is_confirmed() {
 
 #[tokio::test(start_paused = true)]
 async fn c_83_a_node_that_is_gone_for_good_ends_the_run_in_bounded_time() {
-    let chain =
-        Chain::of(
-            |_, id| {
-                if id < 100 {
-                    Ok(Some(record(id, &url(id, 5), &own_card(id))))
-                } else {
-                    Err(ChainErrorKind::NodeUnavailable)
-                }
-            },
-        );
+    let chain = gone_after(100);
     let hosts = Hosts::of(|uri, _| Ok(card_of(uri)));
     let found = verdicts(&chain, &hosts, settings(), 0..10_000).await;
     let unavailable = found.values().filter(|verdict| verdict.reason == Reason::NodeUnavailable).count();
@@ -219,16 +218,7 @@ async fn a_node_that_comes_back_loses_nothing() {
 /// Those who share the run may have a node.
 #[tokio::test(start_paused = true)]
 async fn whoever_shares_a_run_leaves_it_to_the_others_when_the_node_is_gone() {
-    let chain =
-        Chain::of(
-            |_, id| {
-                if id < 100 {
-                    Ok(Some(record(id, &url(id, 5), &own_card(id))))
-                } else {
-                    Err(ChainErrorKind::NodeUnavailable)
-                }
-            },
-        );
+    let chain = gone_after(100);
     let hosts = Hosts::of(|uri, _| Ok(card_of(uri)));
     let settings = AuditSettings { shared: true, ..settings() };
     let audit = Audit::begin(chain.clone(), hosts.clone(), settings).await.unwrap();

@@ -127,16 +127,7 @@ impl<'a> Session<'a> {
         if args.work.notify.notify_stdout {
             out.silence();
         }
-        let mut after = None;
-        loop {
-            let results = store.results(&run, after).await.map_err(database::failed)?;
-            let Some(last) = results.last() else { break };
-            after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
-            for outcome in results {
-                self.count(&mut tally, &outcome.verdict);
-                out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
-            }
-        }
+        self.take_over(store, &run, &mut tally, &mut out, Output::add).await?;
         if out.count() == 0 {
             store.discard_run(&run).await.map_err(database::failed)?;
             return Err(select::empty(&selection.sentence));
@@ -172,7 +163,7 @@ impl<'a> Session<'a> {
         }
         if let (Some(store), false) = (store, done.is_empty()) {
             self.shell.note(&format!("going on with run {}: {} agents are done already", run.id, done.len()));
-            self.take_over(store, &run, &mut tally, &mut out).await?;
+            self.take_over(store, &run, &mut tally, &mut out, Output::add_known).await?;
         }
         let settings = args.work.record_settings(self.notifier.as_ref());
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
@@ -238,8 +229,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes the results that a run had before it was interrupted into its report.
-    async fn take_over(&self, store: &Store, run: &RunInfo, tally: &mut Tally, out: &mut Output<'_>) -> Result<(), CliError> {
+    /// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
+    async fn take_over<'o>(
+        &self,
+        store: &Store,
+        run: &RunInfo,
+        tally: &mut Tally,
+        out: &mut Output<'o>,
+        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint]) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
         let mut after = None;
         loop {
             let results = store.results(run, after).await.map_err(database::failed)?;
@@ -247,7 +245,7 @@ impl<'a> Session<'a> {
             after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
             for outcome in results {
                 self.count(tally, &outcome.verdict);
-                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
+                add(out, &outcome, &self.earlier_results(run, &outcome).await?)?;
             }
         }
     }
