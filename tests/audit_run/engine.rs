@@ -215,6 +215,22 @@ async fn a_node_that_comes_back_loses_nothing() {
     assert!(begun.elapsed() < Duration::from_secs(60));
 }
 
+/// An error that the node answers with is an answer: it is there, and only some questions are not answered at first.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_answers_with_errors_is_not_taken_for_gone() {
+    let begun = tokio::time::Instant::now();
+    let asked = std::sync::Mutex::new(std::collections::HashSet::new());
+    let chain = Chain::of(move |_, id| match id % 2 {
+        0 => Err(ChainErrorKind::NodeError),
+        _ if asked.lock().unwrap().insert(id) => Err(ChainErrorKind::NodeUnavailable),
+        _ => Ok(Some(record(id, &url(id, 5), &own_card(id)))),
+    });
+    let hosts = Hosts::of(|uri, _| Ok(card_of(uri)));
+    let found = verdicts(&chain, &hosts, settings(), 0..400).await;
+    assert_eq!(found.values().filter(|verdict| verdict.reason == Reason::Match).count(), 200);
+    assert!(begun.elapsed() < Duration::from_secs(3), "one pause, at the end: {:?}", begun.elapsed());
+}
+
 /// Those who share the run may have a node.
 #[tokio::test(start_paused = true)]
 async fn whoever_shares_a_run_leaves_it_to_the_others_when_the_node_is_gone() {

@@ -314,7 +314,10 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                     Err(error) if error.kind == ChainErrorKind::NodeUnavailable && self.given_up.is_none() => {
                         return self.postpone(Unanswered::SecondLook(verdict), error);
                     }
-                    Err(error) => verdict.failed(error)?,
+                    Err(error) => {
+                        self.outage.answered();
+                        verdict.failed(error)?;
+                    }
                     Ok(()) => self.outage.answered(),
                 }
                 self.finished.push_back(verdict);
@@ -344,6 +347,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             failed => {
                 self.give_back(job.place);
                 if let Ok(Err(error)) = failed {
+                    // An error of the node's own is an answer.
+                    self.outage.answered();
                     verdict.failed(error)?;
                 }
                 verdict.elapsed = started.elapsed();
