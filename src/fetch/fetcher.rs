@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use reqwest::header::{HeaderValue, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
-use reqwest::Response;
+use reqwest::{Client, Response};
 use url::Url;
 
 use super::address::AddressPolicy;
@@ -199,12 +199,12 @@ impl Parts {
 
     /// One request and its answer.
     async fn exchange(&self, client: &GuardedClient, url: &Url, fresh: bool, trace: &mut FetchTrace) -> Result<Step, Stop> {
-        let mut request = client.http.get(url.clone());
-        if fresh {
-            request = request.header(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        }
+        let request = |http: &Client| match fresh {
+            true => http.get(url.clone()).header(CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+            false => http.get(url.clone()),
+        };
         let proxied = self.settings.proxy.is_some();
-        let response = request.send().await.map_err(|error| no_answer(&error, url, proxied))?;
+        let response = client.get(request).await.map_err(|error| no_answer(&error, url, proxied))?;
         self.note(&response, url, trace);
         match judge(url, response.status(), response.headers())? {
             Head::Card => receive(response, url, self.settings.max_bytes).await.map(Step::Card),

@@ -24,6 +24,7 @@ mod post;
 mod receive;
 mod resolve;
 mod retry;
+mod reuse;
 mod settings;
 mod stop;
 mod target;
