@@ -11,6 +11,7 @@ use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
 use super::failure;
+use super::input;
 use super::interrupt;
 use super::look::{Look, Onlooker};
 use super::options::OutputOptions;
@@ -19,7 +20,6 @@ use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::terminal::Terminal;
 use super::tx::options::{HeaderOptions, ReachOptions, SendOptions, SenderOptions};
-use super::tx::read_file;
 
 /// Anchor a new card: its digest, and where it is hosted
 ///
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     // Without an agent there is only resuming, which clap sees to.
     let (_, agent) = named.ok_or_else(|| CliError::usage("no agent is named"))?;
     let card = match &args.card {
-        Some(path) => Card::Local(read_file(path)?),
+        Some(path) => Card::Local(input::bytes(path)?),
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);

@@ -14,6 +14,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod hash;
+mod input;
 mod interrupt;
 mod look;
 mod man;

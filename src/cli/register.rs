@@ -13,13 +13,14 @@ use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
 use super::failure;
+use super::input;
 use super::look::{Look, Onlooker};
 use super::options::OutputOptions;
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::terminal::Terminal;
+use super::tx::key_value;
 use super::tx::options::{HeaderOptions, ReachOptions, SendOptions, SenderOptions};
-use super::tx::{key_value, read_file};
 
 /// Register a new agent with its card
 ///
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         choices: args.header.choices(),
         wait: args.send.wait_for(),
     };
-    let card = args.card.as_deref().map(read_file).transpose()?;
+    let card = args.card.as_deref().map(input::bytes).transpose()?;
     if args.dry_run {
         let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
         if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {

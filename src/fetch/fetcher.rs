@@ -60,12 +60,14 @@ impl Fetcher {
     pub fn with_resolver(settings: FetchSettings, resolver: Arc<dyn Resolve>) -> Result<Self, FetchSetupError> {
         let roots = TrustRoots::load(&settings)?;
         let tls = roots.client_config()?;
-        let strict = if settings.allow_private { AddressPolicy::with_private() } else { AddressPolicy::public_only() };
+        let policy = |private| if private { AddressPolicy::with_private() } else { AddressPolicy::public_only() };
+        let strict = policy(settings.allow_private);
+        let typed = policy(settings.allow_private || settings.typed_private);
         let parts = Parts {
             gateways: ipfs::gateways(&settings.ipfs_gateways)?,
             roots: roots.count(),
             strict: client::build(&settings, &tls, Arc::clone(&resolver), strict)?,
-            typed: client::build(&settings, &tls, resolver, AddressPolicy::with_private())?,
+            typed: client::build(&settings, &tls, resolver, typed)?,
             limits: HostLimits::new(settings.per_host_concurrency, settings.per_host_rate),
             settings,
         };

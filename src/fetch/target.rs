@@ -161,7 +161,8 @@ pub(super) fn redirect_target(here: &Url, location: &[u8], settings: &FetchSetti
 /// What is checked of every hop before a connection is made: scheme, port, and a host that is a literal address. A name is
 /// checked by the [`Guard`] when it is resolved.
 pub(super) fn check_hop(url: &Url, origin: Origin, guard: &Guard, settings: &FetchSettings) -> Result<(), Stop> {
-    if url.scheme() == "http" && !settings.allow_http && !(origin == Origin::User && is_this_machine(url)) {
+    if url.scheme() == "http" && !settings.allow_http && !(origin == Origin::User && settings.typed_http && is_this_machine(url))
+    {
         return Err(unsupported("plain http is not fetched: anyone on the way could change the card; --allow-http allows it"));
     }
     let host = host_of(url);

@@ -7,9 +7,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::source;
 use super::write::to_file;
 use crate::cli::exit::{CliError, Exit};
+use crate::cli::input;
 use crate::cli::options::OutputOptions;
 use crate::cli::shell::Shell;
 
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     if args.field.is_empty() {
         return Err(CliError::usage("a field is needed, such as version; an empty one would be the whole card"));
     }
-    let bytes = source::bytes(&args.file)?;
+    let bytes = input::bytes(&args.file)?;
     let pointer = pointer_of(&args.field);
     let document = Document::parse(&bytes);
     let old = document.get(&pointer);

@@ -1,6 +1,5 @@
 //! Where a card comes from: a file, standard input, a URL, or an agent's record on chain.
 
-use std::io::Read;
 use std::path::Path;
 
 use cardproof::chain::{AgentReader, AtBlock};
@@ -14,11 +13,9 @@ use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
 use crate::cli::hash::{is_url, needs_network};
+use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
-
-/// The largest document that is read from a file.
-const MAX_FILE: u64 = 64 << 20;
 
 /// How cards are brought that are not local.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -51,29 +48,6 @@ pub(super) fn named_agent(name: &str) -> Option<AgentName> {
     name.parse().ok()
 }
 
-/// Reads a file, or standard input for `-`, as far as a document may go: either may have no end.
-pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    let shown = path.display();
-    let named = |error: std::io::Error| CliError::usage(format!("{shown} cannot be read: {error}"));
-    let mut bytes = Vec::new();
-    let reader: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin().lock())
-    } else {
-        Box::new(std::fs::File::open(path).map_err(named)?)
-    };
-    reader.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(CliError::usage(format!("{shown} is larger than a document may be ({} MiB)", MAX_FILE >> 20)));
-    }
-    Ok(bytes)
-}
-
-/// Reads text, as [`bytes`] does.
-pub(crate) fn text(path: &Path) -> Result<String, CliError> {
-    let shown = path.display();
-    String::from_utf8(bytes(path)?).map_err(|_| CliError::usage(format!("{shown} cannot be read: it is not text in UTF-8")))
-}
-
 /// Brings the bytes of what the user named. A file of that name comes before an agent.
 pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
     if is_url(name) {
@@ -85,7 +59,7 @@ pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) 
     if let Some(agent) = named_agent(name) {
         return of_agent(name, &agent, options, output);
     }
-    let bytes = bytes(Path::new(name))?;
+    let bytes = input::bytes(Path::new(name))?;
     Ok(Source { name: name.to_owned(), url: None, sha256: Sha256Digest::of(&bytes), bytes, agent: None })
 }
 

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::cli::exit::CliError;
 use crate::cli::failure;
+use crate::cli::input;
 use crate::cli::shell::Shell;
 
 use super::inspect;
-use super::parameters::read_file;
 
 /// A transaction as the user gave it.
 pub(crate) enum Given {
@@ -38,7 +38,7 @@ pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
     if argument != "-" && !Path::new(argument).exists() {
         return Err(nothing(argument, names));
     }
-    let content = read_file(Path::new(argument))?;
+    let content = input::bytes(Path::new(argument))?;
     let text = std::str::from_utf8(&content).map_err(|_| CliError::usage(format!("{argument} is not text in UTF-8")))?;
     if let Some(bytes) = block_item(text.trim()) {
         return from_bytes(&bytes);

@@ -1,6 +1,6 @@
 //! Options that the commands which build, sign and send have in common.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::cli::config::Config;
 use crate::cli::exit::CliError;
+use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
 use crate::cli::shell::Shell;
 
@@ -74,6 +75,10 @@ pub(crate) fn read_keys(
     modes: FileModes,
     shell: &Shell,
 ) -> Result<SenderKeys, CliError> {
+    let is_stdin = |source: &&SecretSource| **source == SecretSource::Stdin;
+    if [Some(source), password_file].into_iter().flatten().any(|source| is_stdin(&source)) {
+        drop(input::stdin().map_err(|error| input::unreadable(Path::new("-"), &error))?);
+    }
     let read = || -> Result<SenderKeys, KeyError> {
         let bytes = read_secret(source, modes)?;
         let mut ask = || match password_file {

@@ -6,13 +6,13 @@ use cardproof::registry::Timestamp;
 use crate::cli::config::Config;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::failure;
+use crate::cli::input;
 use crate::cli::options::{NetworkOptions, OutputOptions};
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 
 use super::file::{self, Given};
 use super::options::SenderOptions;
-use super::parameters::read_file;
 use super::readable;
 
 /// Add signatures to a transaction document (offline)
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Err(failure::anchor(AnchorError::Expired(expiry)));
     }
     if let Some(path) = &args.signatures {
-        let json = serde_json::from_slice(&read_file(path)?)
+        let json = serde_json::from_slice(&input::bytes(path)?)
             .map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
         document.add_signatures(signatures_from_json(&json).map_err(failure::anchor)?).map_err(failure::anchor)?;
     }
