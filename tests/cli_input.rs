@@ -108,3 +108,55 @@ fn a_no_to_plain_http_or_private_addresses_holds_for_a_url_that_was_typed() {
     }
     assert!(listener.accept().is_err(), "nothing was connected to");
 }
+
+/// Linux takes any bytes for a name.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_may_have_a_name_that_is_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = odd(b"card \xff.json");
+    std::fs::copy(CARD, folder.path().join(&name)).unwrap();
+    let run = |before: &str, after: &str| {
+        let mut command = cardproof(&words(before));
+        command.arg(&name).args(after.split_whitespace()).env("HOME", folder.path()).current_dir(&folder);
+        command.output().unwrap()
+    };
+    for (before, after) in [
+        ("hash", ""),
+        ("card lint", "--deny none"),
+        ("card explain", ""),
+        ("card convert --to erc8004", ""),
+        ("card diff -- card.json", ""),
+        ("card set", "description New"),
+        ("verify --fail-on none --expect-hash 6ac669950e9b18c444e549474615c0ce6555910b1e59ab6a599351cf31e10c38 --file", ""),
+    ] {
+        std::fs::copy(CARD, folder.path().join("card.json")).unwrap();
+        let output = run(before, after);
+        assert_eq!(code(&output), 0, "{before}: {}", stderr(&output));
+    }
+    for (before, after) in [
+        ("tx inspect", ""),
+        ("tx sign", ""),
+        ("tx send", ""),
+        ("tx status", ""),
+        ("anchor 1 --trust-url --yes --node http://127.0.0.1:1 --allow-open-key-file --keys", ""),
+        ("card build --input", ""),
+        ("agents import", ""),
+    ] {
+        let output = run(before, after);
+        let said = stderr(&output);
+        assert!(matches!(code(&output), 1 | 2) && !said.contains("UTF-8") && said.lines().count() <= 2, "{before}: {said}");
+    }
+}
+
+#[test]
+fn a_name_that_is_no_text_and_no_file_is_named_in_one_sentence() {
+    #[cfg(unix)]
+    for command in ["hash", "card lint", "card explain", "tx inspect", "tx status", "tx send", "tx sign"] {
+        let name = odd(b"none \xff\x1b[31m");
+        let output = cardproof(&words(command)).arg(&name).output().unwrap();
+        let said = stderr(&output);
+        assert!(said.starts_with("error: none \u{fffd}\\u{1b}[31m ") && said.lines().count() == 1, "{command}: {said}");
+        assert_eq!(code(&output), 2, "{command}");
+    }
+}

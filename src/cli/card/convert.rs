@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cardproof::card::build::Format;
@@ -18,7 +19,7 @@ use crate::cli::shell::Shell;
 pub(super) struct Args {
     /// A file, a URL, an agent, or - for standard input
     #[arg(value_name = "CARD")]
-    card: String,
+    card: OsString,
     /// The new form: combined, erc8004, a2a, a2a-0.x, concordium-legacy, society-ai or uumit
     #[arg(long, value_name = "FORMAT")]
     to: Format,

@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use cardproof::card::convert::read_bytes;
 use cardproof::card::explain::{explain, Explanation};
 use cardproof::card::{recognise, Dialect, Document};
@@ -13,7 +15,7 @@ use crate::cli::shell::{Shell, Style};
 pub(super) struct Args {
     /// A file, a URL, an agent, or - for standard input
     #[arg(value_name = "CARD")]
-    card: String,
+    card: OsString,
     #[command(flatten)]
     source: SourceOptions,
 }

@@ -1,5 +1,6 @@
 //! Where a card comes from: a file, standard input, a URL, or an agent's record on chain.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use cardproof::chain::{AgentReader, AtBlock};
@@ -41,26 +42,29 @@ pub(super) struct Source {
 }
 
 /// The agent that an argument names. A file of that name comes before it, which is rare and can be told apart by `./`.
-pub(super) fn named_agent(name: &str) -> Option<AgentName> {
-    if name == "-" || is_url(name) || Path::new(name).exists() {
+pub(super) fn named_agent(name: &OsStr) -> Option<AgentName> {
+    let text = name.to_str()?;
+    if text == "-" || is_url(text) || Path::new(text).exists() {
         return None;
     }
-    name.parse().ok()
+    text.parse().ok()
 }
 
 /// Brings the bytes of what the user named. A file of that name comes before an agent.
-pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
-    if is_url(name) {
+pub(super) fn load(named: &OsStr, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
+    // The name of a file need not be text; a URL and an agent are.
+    let name = named.to_string_lossy().into_owned();
+    if let Some(name) = named.to_str().filter(|name| is_url(name)) {
         needs_network(options.node.is_offline(), name)?;
         let config = Config::load(output.config.as_deref())?;
         let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
         return crate::cli::block_on(fetched(&fetcher, name, name, Origin::User));
     }
-    if let Some(agent) = named_agent(name) {
-        return of_agent(name, &agent, options, output);
+    if let Some(agent) = named_agent(named) {
+        return of_agent(&name, &agent, options, output);
     }
-    let bytes = input::bytes(Path::new(name))?;
-    Ok(Source { name: name.to_owned(), url: None, sha256: Sha256Digest::of(&bytes), bytes, agent: None })
+    let bytes = input::bytes(Path::new(named))?;
+    Ok(Source { name, url: None, sha256: Sha256Digest::of(&bytes), bytes, agent: None })
 }
 
 /// The record of an agent, and the network with the registry it was found in.

@@ -1,9 +1,11 @@
 //! Transaction documents and block items, from files and to files.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
 use cardproof::anchor::{Document, SignedTransaction};
+use cardproof::chain::TransactionHash;
 use serde_json::Value;
 
 use crate::cli::exit::CliError;
@@ -31,14 +33,16 @@ pub(crate) enum Names {
 }
 
 /// Reads a document or a block item in hexadecimal: from a file, standard input (`-`), or the argument itself.
-pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
-    if let Some(bytes) = block_item(argument) {
+pub(crate) fn read(argument: &OsStr, names: Names) -> Result<Given, CliError> {
+    if let Some(bytes) = argument.to_str().and_then(block_item) {
         return from_bytes(&bytes);
     }
-    if argument != "-" && !Path::new(argument).exists() {
-        return Err(nothing(argument, names));
+    let path = Path::new(argument);
+    let argument = argument.to_string_lossy();
+    if argument != "-" && !path.exists() {
+        return Err(nothing(&argument, names));
     }
-    let content = input::bytes(Path::new(argument))?;
+    let content = input::bytes(path)?;
     let text = std::str::from_utf8(&content).map_err(|_| CliError::usage(format!("{argument} is not text in UTF-8")))?;
     if let Some(bytes) = block_item(text.trim()) {
         return from_bytes(&bytes);
@@ -55,6 +59,11 @@ pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
     Document::from_json(&json).map(|document| Given::Document(Box::new(document))).map_err(failure::anchor)
 }
 
+/// The hash of a transaction, if the argument is one.
+pub(crate) fn hash(argument: &OsStr) -> Option<TransactionHash> {
+    argument.to_str().and_then(|text| text.parse().ok())
+}
+
 /// What `tx inspect` says about a block item, which does not say its network: those bytes, from which all the rest must follow.
 fn inspected(json: &Value) -> Result<Given, CliError> {
     let refuse = |why: &str| CliError::negative("inconsistent", format!("the transaction document is inconsistent: {why}"));
@@ -69,7 +78,7 @@ fn inspected(json: &Value) -> Result<Given, CliError> {
 
 /// The argument is no file, nor anything else.
 fn nothing(argument: &str, names: Names) -> CliError {
-    let is_hash = argument.parse::<cardproof::chain::TransactionHash>().is_ok();
+    let is_hash = argument.parse::<TransactionHash>().is_ok();
     match names {
         Names::Transaction => CliError::usage(format!(
             "{argument} is neither a transaction's hash, which has 64 hexadecimal digits, nor a transaction in hexadecimal, nor a file"

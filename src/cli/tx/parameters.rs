@@ -151,7 +151,7 @@ pub(crate) struct SetAgentWallet {
     #[arg(long, value_name = "FILE", group = "proof")]
     pub(crate) signatures: Option<PathBuf>,
     /// The wallet's keys, to sign the message here: a file, - or fd:<number>
-    #[arg(long, value_name = "FILE", group = "proof")]
+    #[arg(long, value_name = "FILE", group = "proof", value_parser = super::options::secret_source())]
     pub(crate) wallet_keys: Option<cardproof::anchor::keys::SecretSource>,
     #[command(flatten)]
     pub(crate) whole: WholeParameter,

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cardproof::anchor::{check_environment, signatures_from_json, AnchorError, Document, Signer, ToSign};
@@ -20,7 +21,7 @@ use super::readable;
 pub(crate) struct Args {
     /// The transaction document; - is standard input
     #[arg(value_name = "FILE")]
-    transaction: String,
+    transaction: OsString,
     /// Add signatures made elsewhere: {"0": {"0": "<128 hex>"}}, from a file
     #[arg(long, value_name = "FILE")]
     signatures: Option<PathBuf>,
