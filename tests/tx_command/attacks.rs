@@ -151,3 +151,35 @@ async fn what_inspect_says_about_bytes_is_a_document_itself() {
     assert_eq!(bench.run(&["tx", "inspect", &changed, "--json"]).await.code(1).error(), "inconsistent");
     assert_eq!(bench.run(&["tx", "send", &inspected, "--yes", "--json"]).await.code(0).json()["outcome"], "success");
 }
+
+/// Another program may take the other one of the two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_says_something_twice_is_neither_shown_nor_signed_nor_sent() {
+    let bench = Bench::new().await;
+    let file = bench.text("tx.json");
+    let build = ["tx", "revoke", "0", "--build-only", "--sender", &bench.address(1), "--out", &file];
+    bench.run(&[&build[..], &["--nonce", "1", "--expiry", "10m", "--energy", "9000"]].concat()).await.code(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let depths = [("\"signature_count\": 1", "signature_count"), ("\"nonce\": \"1\"", "nonce"), ("\"index\": \"", "index")];
+    for (field, name) in depths {
+        let twice = text.replacen(field, &format!("\"{name}\": \"7\", {field}"), 1);
+        assert_ne!(twice, text);
+        let twice = bench.write("twice.json", twice);
+        for command in [&["tx", "inspect"][..], &["tx", "sign", "--yes"], &["tx", "send", "--yes"], &["tx", "status"]] {
+            let run = bench
+                .run(&[command, &[&twice, "--json"]].concat())
+                .await
+                .code(1)
+                .says(&format!("the field {name} appears twice"));
+            assert_eq!(run.error(), "inconsistent");
+        }
+    }
+    let signatures = bench.write("signatures.json", r#"{"0": {"0": "ab", "0": "cd"}}"#);
+    bench.run(&["tx", "sign", &file, "--signatures", &signatures]).await.code(2).says("the field 0 appears twice");
+    let parameter = bench.write("parameter.json", r#"{"token_id": "01", "token_id": "02", "reason": {"None": []}}"#);
+    bench
+        .run(&["tx", "revoke", "--build-only", "--parameter-json", &parameter])
+        .await
+        .code(2)
+        .says("the field token_id appears twice");
+}

@@ -376,8 +376,7 @@ async fn set_agent_wallet(
     let deadline = Timestamp(deadline.milliseconds());
     let signatures = match (&args.signatures, around.chain) {
         (Some(path), _) => {
-            let json = serde_json::from_slice(&input::bytes(path)?)
-                .map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+            let json = super::file::json(path)?;
             signatures_from_json(&json).map_err(failure::anchor)?
         }
         (None, Some(chain)) => {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
-use cardproof::anchor::{Document, SignedTransaction};
+use cardproof::anchor::{read_json, Document, SignedTransaction};
 use cardproof::chain::TransactionHash;
 use serde_json::Value;
 
@@ -47,8 +47,10 @@ pub(crate) fn read(argument: &OsStr, names: Names) -> Result<Given, CliError> {
     if let Some(bytes) = block_item(text.trim()) {
         return from_bytes(&bytes);
     }
-    let json: Value = serde_json::from_str(text)
-        .map_err(|error| CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")))?;
+    let json = read_json(text.as_bytes()).map_err(|error| match error.is_data() {
+        true => CliError::negative("inconsistent", format!("the transaction document {argument} is inconsistent: {error}")),
+        false => CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")),
+    })?;
     if json.get("schema").and_then(Value::as_str) != Some("cardproof.tx/1") {
         let message = format!("{argument} is not a transaction document: its schema is not cardproof.tx/1");
         return Err(CliError::negative("not_a_transaction", message));
@@ -62,6 +64,15 @@ pub(crate) fn read(argument: &OsStr, names: Names) -> Result<Given, CliError> {
 /// The hash of a transaction, if the argument is one.
 pub(crate) fn hash(argument: &OsStr) -> Option<TransactionHash> {
     argument.to_str().and_then(|text| text.parse().ok())
+}
+
+/// Reads a JSON file that goes into a transaction.
+pub(crate) fn json(path: &Path) -> Result<Value, CliError> {
+    let shown = path.display();
+    read_json(&input::bytes(path)?).map_err(|error| match error.is_data() {
+        true => CliError::usage(format!("{shown} is ambiguous: {error}")),
+        false => CliError::usage(format!("{shown} is not JSON: {error}")),
+    })
 }
 
 /// What `tx inspect` says about a block item, which does not say its network: those bytes, from which all the rest must follow.

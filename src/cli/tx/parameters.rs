@@ -8,7 +8,6 @@ use cardproof::registry::parameter::EntryPoint;
 use clap::Args;
 
 use crate::cli::exit::CliError;
-use crate::cli::input;
 
 use super::options::When;
 
@@ -41,9 +40,7 @@ impl WholeParameter {
             return Ok(Some(bytes));
         }
         let Some(path) = &self.parameter_json else { return Ok(None) };
-        let text = input::bytes(path)?;
-        let json =
-            serde_json::from_slice(&text).map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+        let json = super::file::json(path)?;
         let no_parameter = |error| CliError::usage(format!("{} is no parameter of {name}: {error}", path.display()));
         entry_point.parameter_from_json(&json).map_err(no_parameter).map(Some)
     }

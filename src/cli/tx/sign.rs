@@ -7,7 +7,6 @@ use cardproof::registry::Timestamp;
 use crate::cli::config::Config;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::failure;
-use crate::cli::input;
 use crate::cli::options::{NetworkOptions, OutputOptions};
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
@@ -47,8 +46,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Err(failure::anchor(AnchorError::Expired(expiry)));
     }
     if let Some(path) = &args.signatures {
-        let json = serde_json::from_slice(&input::bytes(path)?)
-            .map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+        let json = file::json(path)?;
         document.add_signatures(signatures_from_json(&json).map_err(failure::anchor)?).map_err(failure::anchor)?;
     }
     if args.sender.keys.is_some() || args.signatures.is_none() {
