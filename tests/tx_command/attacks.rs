@@ -178,7 +178,7 @@ async fn a_document_that_says_something_twice_is_neither_shown_nor_signed_nor_se
     bench.run(&["tx", "sign", &file, "--signatures", &signatures]).await.code(2).says("the field 0 appears twice");
     let parameter = bench.write("parameter.json", r#"{"token_id": "01", "token_id": "02", "reason": {"None": []}}"#);
     bench
-        .run(&["tx", "revoke", "--build-only", "--parameter-json", &parameter])
+        .run_as(1, &["tx", "revoke", "--build-only", "--parameter-json", &parameter])
         .await
         .code(2)
         .says("the field token_id appears twice");
