@@ -14,6 +14,7 @@ use super::failure;
 use super::input;
 use super::interrupt;
 use super::look::{Look, Onlooker};
+use super::misgiving;
 use super::options::OutputOptions;
 use super::resume::{self, Found, Wanted};
 use super::settings::NetworkSettings;
@@ -91,6 +92,9 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
+    if let (true, Some(uri)) = (args.send.no_url_check, &args.uri) {
+        misgiving::warn_of_uri(&fetcher, uri, shell);
+    }
     let request = AnchorRequest { agent, card, uri, check_url: !args.send.no_url_check };
     let context = |environment| Context {
         chain: &chain,
@@ -105,16 +109,17 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return super::block_on(async {
             let context = context(onlooker.environment.as_deref());
             match flow::anchor(&context, &request, &onlooker, &mut look, &mut |_| Ok(())).await {
-                Err(error) => look.end(error, &settings.network, output.json),
+                Err(error) => look.end(error, &settings.network, output.json, |error| failed(error, args)),
                 Ok(_) => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
             }
         });
     }
-    let mut terminal = Terminal::new(shell, args.send.yes)?;
-    let keys = keys.map_or_else(|| args.sender.require(LOOK, shell), Ok)?;
+    let mut terminal = Terminal::new(shell, args.send.yes).map_err(|error| without_resume(error, args))?;
+    let keys = keys.map_or_else(|| args.sender.require(LOOK, shell), Ok).map_err(|error| without_resume(error, args))?;
     let context = context(keys.environment.as_deref());
     super::block_on(async {
-        let anchored = flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await.map_err(failed)?;
+        let anchored = flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
+        let anchored = anchored.map_err(|error| failed(error, args))?;
         match &anchored.status {
             Some(status) => {
                 conclude::show(status, Some(agent), &chain, &fetcher, context.wait.is_some(), output.json, shell).await
@@ -122,6 +127,17 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             None => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
         }
     })
+}
+
+/// A hint that names --dry-run can be followed only without --resume.
+fn without_resume(error: CliError, args: &Args) -> CliError {
+    match &error.hint {
+        Some(hint) if args.resume && hint.contains("--dry-run") => {
+            let hint = format!("{hint}, which goes without --resume");
+            error.hint(hint)
+        }
+        _ => error,
+    }
 }
 
 /// What somebody without keys can do.
@@ -151,9 +167,9 @@ fn nothing_to_resume(wanted: &Wanted, half_done: &[HalfDone]) -> CliError {
 }
 
 /// An anchoring that may be the one that an earlier run began.
-fn failed(error: AnchorError) -> CliError {
+fn failed(error: AnchorError, args: &Args) -> CliError {
     let is_on_its_way = matches!(error, AnchorError::Repeated { .. } | AnchorError::Pending { .. });
-    let error = failure::anchor(error);
+    let error = if args.trust_url { failure::anchor_checked(error) } else { failure::anchor(error) };
     if is_on_its_way {
         return error.hint("an anchoring that was interrupted goes on with cardproof anchor --resume");
     }

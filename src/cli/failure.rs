@@ -22,13 +22,29 @@ pub(crate) fn keys(error: &KeyError) -> CliError {
     CliError::refused(code, error.to_string())
 }
 
-/// A failure with its exit code.
+/// A failure with its exit code, of a command that takes `--no-url-check`.
 pub(crate) fn anchor(error: AnchorError) -> CliError {
+    told(error, UrlCheck::Optional)
+}
+
+/// A failure with its exit code, where `--no-url-check` conflicts with what was typed.
+pub(crate) fn anchor_checked(error: AnchorError) -> CliError {
+    told(error, UrlCheck::Needed)
+}
+
+/// Whether the command can do without the host: a hint names only what can be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UrlCheck {
+    Optional,
+    Needed,
+}
+
+fn told(error: AnchorError, check: UrlCheck) -> CliError {
     let message = error.to_string();
     match error {
         AnchorError::Key(error) => keys(&error),
         AnchorError::Chain(error) => connect::refused(error),
-        AnchorError::Flow(error) => flow(error),
+        AnchorError::Flow(error) => flow(error, check),
         AnchorError::Journal(JournalError::Busy(_)) => CliError::cannot_tell("account_busy", message),
         AnchorError::Journal(JournalError::Damaged { .. }) => CliError::refused("journal_damaged", message),
         AnchorError::Journal(JournalError::Disk { .. }) => CliError::internal(message),
@@ -65,15 +81,21 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
     }
 }
 
-fn flow(error: FlowError) -> CliError {
+fn flow(error: FlowError, check: UrlCheck) -> CliError {
     let message = error.to_string();
+    let or = |hint: &str, other: &str| match check {
+        UrlCheck::Optional => format!("{hint}, or {other}"),
+        UrlCheck::Needed => hint.to_owned(),
+    };
     match error {
         FlowError::Differs(_) => CliError::negative("card_differs", message)
-            .hint("host the local file's exact bytes, or anchor all the same with --no-url-check"),
+            .hint(or("host the local file's exact bytes", "anchor all the same with --no-url-check")),
         FlowError::HashDiffers { .. } => {
-            CliError::negative("card_differs", message).hint("host what is to be anchored, or go on with --no-url-check")
+            CliError::negative("card_differs", message).hint(or("host what is to be anchored", "go on with --no-url-check"))
         }
-        FlowError::Fetch { uri, failure } => not_fetched(&uri, failure.kind, message),
+        FlowError::Fetch { uri, failure } => {
+            not_fetched(&uri, failure.kind, message, &or("host the card first", "go on with --no-url-check"))
+        }
         FlowError::LengthUnverified { .. } => CliError::cannot_tell("length_unverified", message),
         FlowError::AgentNotFound(_) => {
             CliError::negative("agent_not_found", message).hint("check the agent, --network and --contract")
@@ -101,7 +123,7 @@ fn flow(error: FlowError) -> CliError {
 }
 
 /// What the URI itself forbids is refused, with the option that helps; what a host does not do now may be otherwise later.
-fn not_fetched(uri: &str, kind: FailureKind, message: String) -> CliError {
+fn not_fetched(uri: &str, kind: FailureKind, message: String, otherwise: &str) -> CliError {
     let url = Url::parse(uri).ok();
     let scheme = url.as_ref().map_or("", Url::scheme);
     let plain = if scheme == "http" { "--allow-http and " } else { "" };
@@ -127,8 +149,7 @@ fn not_fetched(uri: &str, kind: FailureKind, message: String) -> CliError {
             ("blocked_port", "host the card on a port that is for the web, and name it with --uri".to_owned())
         }
         _ => {
-            let hint = "host the card first, or go on with --no-url-check";
-            return CliError::cannot_tell("card_not_fetched", message).hint(hint);
+            return CliError::cannot_tell("card_not_fetched", message).hint(otherwise);
         }
     };
     CliError::refused(code, message).hint(hint)
@@ -160,7 +181,7 @@ mod tests {
     #[test]
     fn a_uri_that_is_not_fetched_is_refused_with_the_option_that_helps() {
         let refused = |uri: &str, kind| {
-            let error = not_fetched(uri, kind, String::new());
+            let error = not_fetched(uri, kind, String::new(), "host the card first, or go on with --no-url-check");
             (error.exit, error.code, error.hint.unwrap())
         };
         let (exit, code, hint) = refused("http://127.0.0.1:8000/card.json", FailureKind::UnsupportedScheme);

@@ -15,6 +15,7 @@ use super::exit::{CliError, Exit};
 use super::failure;
 use super::input;
 use super::look::{Look, Onlooker};
+use super::misgiving;
 use super::options::OutputOptions;
 use super::settings::NetworkSettings;
 use super::shell::Shell;
@@ -90,15 +91,24 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         choices: args.header.choices(),
         wait: args.send.wait_for(),
     };
+    let failed = |error| if args.trust_url || args.two_step { failure::anchor_checked(error) } else { failure::anchor(error) };
     let card = args.card.as_deref().map(input::bytes).transpose()?;
+    if args.send.no_url_check {
+        misgiving::warn_of_uri(&fetcher, &args.uri, shell);
+    }
+    if args.two_step {
+        // Its second step would wait in vain for what is never fetched, with the first one paid.
+        fetcher
+            .judge(&args.uri)
+            .map_err(|failure| failed(FlowError::Fetch { uri: args.uri.clone(), failure: Box::new(failure) }.into()))?;
+    }
     if args.dry_run {
         let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
         if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
             let badge = Badge { contract: network.registry, token_id: TokenId(0) };
             let values = CardValues { genesis: network.genesis, badge, owner: onlooker.address() };
-            let failed = |error: FlowError| failure::anchor(error.into());
-            look.step(&Step::Card(flow::fill(template, &values).map_err(failed)?));
-            flow::require_writable(args.filled_card.as_deref(), path).map_err(failed)?;
+            look.step(&Step::Card(flow::fill(template, &values).map_err(|error| failed(error.into()))?));
+            flow::require_writable(args.filled_card.as_deref(), path).map_err(|error| failed(error.into()))?;
         }
         // Of two steps, the first is what can be seen now: it registers without a digest.
         let card = (!args.two_step).then(|| card.map_or(Card::TrustUrl, Card::Local));
@@ -107,7 +117,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return super::block_on(async {
             let context = context(onlooker.environment.as_deref());
             match flow::register(&context, &request, &onlooker, &mut look, &mut |_| Ok(())).await {
-                Err(error) => look.end(error, network, output.json),
+                Err(error) => look.end(error, network, output.json, failed),
                 Ok(_) => Err(CliError::internal("a dry run was not ended by its review")),
             }
         });
@@ -126,7 +136,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             host_wait: args.host_wait.unwrap_or(USUAL_HOST_WAIT),
         };
         return super::block_on(async {
-            let done = flow::two_step(&context, &request, &keys.signer, &mut terminal).await.map_err(failure::anchor)?;
+            let done = flow::two_step(&context, &request, &keys.signer, &mut terminal).await.map_err(failed)?;
             announce(done.token_id, &settings, shell);
             match &done.anchored.status {
                 Some(status) => conclude::show(status, Some(done.token_id), &chain, &fetcher, true, output.json, shell).await,
@@ -143,7 +153,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     };
     super::block_on(async {
         let executed = flow::register(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
-        let status = executed.map_err(failure::anchor)?.status;
+        let status = executed.map_err(failed)?.status;
         conclude::show(&status, None, &chain, &fetcher, context.wait.is_some(), output.json, shell).await
     })
 }

@@ -19,7 +19,7 @@ use super::resolve::{Resolve, SystemResolver};
 use super::retry::pause;
 use super::settings::{FetchSettings, FetchSetupError};
 use super::stop::Stop;
-use super::target::{check_hop, host_of, invalid, redirect_target, Target};
+use super::target::{check_hop, check_uri, host_of, invalid, redirect_target, Target};
 use super::trust::TrustRoots;
 use super::{CardFetcher, Origin};
 
@@ -76,6 +76,20 @@ impl Fetcher {
 
     pub(super) fn parts(&self) -> &Parts {
         &self.parts
+    }
+
+    /// Judges a URI that a stranger wrote without asking anyone, a resolver included: by its text, and by what these settings keep from
+    /// being fetched. An `ipfs:` URI is good for whoever has a gateway.
+    ///
+    /// # Errors
+    /// [`FetchFailure`], as fetching it would end.
+    pub fn judge(&self, uri: &str) -> Result<(), FetchFailure> {
+        check_uri(uri)?;
+        match Target::of(uri, &self.parts.settings) {
+            Ok(Target::Http(url)) => check_hop(&url, Origin::Untrusted, &self.parts.strict.guard, &self.parts.settings)
+                .map_err(|stop| stop.with(FetchTrace::default())),
+            _ => Ok(()),
+        }
     }
 
     /// How many certificate authorities are trusted.

@@ -123,3 +123,65 @@ async fn a_transfer_and_a_revocation_show_all_that_they_take_with_them() {
     assert!(shown["agent_wallet"].is_null(), "the review said what the contract does, to oneself too: {shown:#}");
     bench.run_as(1, &["tx", "revoke", &agent, "--yes"]).await.code(0).says("status to revoked for good");
 }
+
+/// As `anchor` would refuse it; whoever calls an entry point by itself may know better.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_uri_that_nobody_fetches_is_warned_of_and_not_refused_by_the_entry_points() {
+    let bench = Bench::new().await;
+    let agent = bench.agent("https://a.example/c").await;
+    let config = std::fs::read_to_string(bench.path("cardproof.toml")).unwrap();
+    std::fs::write(bench.path("cardproof.toml"), config.replace("allow_http = true\nallow_private = true\n", "")).unwrap();
+    let hash = "ab".repeat(32);
+    for (uri, why) in [
+        ("https://10.0.0.1/c", Some("a private network")),
+        ("https://localhost.:22/c", Some("port 22")),
+        ("https://[::1]/c", Some("this machine itself")),
+        ("http://a.example/c", Some("plain http")),
+        ("gopher://a.example/c", Some("gopher URIs are not fetched")),
+        ("a.example/c", Some("no scheme")),
+        ("https://a.example/c", None),
+        ("ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy", None),
+        ("data:,card", None),
+    ] {
+        let register = ["tx", "register", "--uri", uri, "--dry-run"];
+        let pair = ["tx", "set-agent-uri", &agent, "--uri", uri, "--hash", &hash, "--no-url-check", "--build-only"];
+        let offline = ["tx", "register", "--uri", uri, "--build-only", "--nonce", "9", "--expiry", "10m", "--energy", "9000"];
+        for args in [&register[..], &pair, &offline] {
+            let run = bench.run_as(1, args).await.code(0);
+            let stderr = run.stderr();
+            let warned: Vec<_> = warnings(&stderr).into_iter().filter(|line| line.contains("verifiers will not fetch")).collect();
+            assert_eq!(warned.len(), usize::from(why.is_some()), "{args:?}: {stderr}");
+            assert!(warned.iter().all(|line| line.contains(uri) && line.contains(why.unwrap())), "{args:?}: {stderr}");
+        }
+    }
+    bench.run_as(1, &["tx", "register", "--uri", "https://10.0.0.1/c", "--dry-run", "--allow-private"]).await.code(0);
+    // Two steps would wait for that host in vain, with the first one paid.
+    let card = bench.write("card.json", "{\"t\":\"{{badge}}\"}");
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", "https://10.0.0.1/c", "--yes", "--json"];
+    assert_eq!(bench.run_as(1, &two_step).await.code(2).error(), "blocked_address");
+    assert_eq!(bench.sent_by(1).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hint_names_only_what_goes_with_what_was_typed() {
+    let bench = Bench::new().await;
+    let agent = bench.agent("https://a.example/c").await;
+    let gone = bench.url("/gone.json");
+    for args in [
+        &["anchor", &agent, "--uri", &gone, "--trust-url", "--yes"][..],
+        &["anchor", &agent, "--uri", &gone, "--trust-url", "--dry-run"],
+        &["register", "--uri", &gone, "--trust-url", "--yes"],
+        &["register", "--uri", &gone, "--trust-url", "--dry-run"],
+    ] {
+        let run = bench.run_as(1, args).await.code(3).says("404").says("try: host the card first");
+        assert!(!run.stderr().contains("--no-url-check"), "{args:?}: {}", run.stderr());
+    }
+    let card = bench.write("card.json", GOOD);
+    let own = ["anchor", &agent, "--uri", &gone, "--card", &card, "--yes"];
+    bench.run_as(1, &own).await.code(3).says("--no-url-check");
+    bench.run_as(1, &[&own[..], &["--no-url-check"]].concat()).await.code(0);
+    // Nothing is to be resumed for another agent, and then there is nobody to ask.
+    let other = bench.agent("https://b.example/c").await;
+    let resumed = ["anchor", &other, "--uri", &gone, "--card", &card, "--resume"];
+    bench.run_as(1, &resumed).await.code(2).says("--dry-run, which goes without --resume");
+}
