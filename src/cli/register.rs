@@ -122,7 +122,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             }
         });
     }
-    let mut terminal = Terminal::new(shell, args.send.yes)?;
+    let terminal = Terminal::new(shell, args.send.yes)?;
+    let mut terminal = if args.two_step { terminal.going_on_with(resume(args)) } else { terminal };
     let keys = args.sender.require(LOOK, shell)?;
     let context = context(keys.environment.as_deref());
     if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
@@ -156,6 +157,12 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         let status = executed.map_err(failed)?.status;
         conclude::show(&status, None, &chain, &fetcher, context.wait.is_some(), output.json, shell).await
     })
+}
+
+/// How to go on with two steps; the rest of what was typed is not repeated, for it may be long.
+fn resume(args: &Args) -> String {
+    let card = args.card.as_deref().map(|card| format!(" --card {}", card.display())).unwrap_or_default();
+    format!("cardproof register --two-step{card} --uri {} and the same options as before", args.uri)
 }
 
 fn announce(token_id: TokenId, settings: &NetworkSettings, shell: &Shell) {

@@ -185,3 +185,49 @@ async fn a_hint_names_only_what_goes_with_what_was_typed() {
     let resumed = ["anchor", &other, "--uri", &gone, "--card", &card, "--resume"];
     bench.run_as(1, &resumed).await.code(2).says("--dry-run, which goes without --resume");
 }
+
+/// Interrupts `register --two-step` when stderr shows `at`; gives what it said last and its exit code.
+async fn interrupted(bench: &Bench, args: &[&str], at: &'static str, signal: &'static str) -> (Option<i32>, String) {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    let mut child = bench.command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let (mut line, mut rest) = (String::new(), String::new());
+        while !line.contains(at) {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it comes to: {at}");
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        stderr.read_to_string(&mut rest).unwrap();
+        (child.wait().unwrap().code(), rest)
+    });
+    ended.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_steps_that_are_interrupted_say_how_they_go_on() {
+    let bench = Bench::new().await;
+    let (card, keys) = (bench.write("card.json", "{\"t\":\"{{badge}}\"}"), bench.text("1.json"));
+    let uri = bench.url("/own.json");
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", &uri, "--keys", &keys, "--yes"];
+    let resume = format!("go on with cardproof register --two-step --card {card} --uri {uri}");
+    // At the first run, and again at one that finds the first step done.
+    for signal in ["-INT", "-TERM"] {
+        let (code, said) = interrupted(&bench, &two_step, "waiting until it is served", signal).await;
+        assert_eq!(code, Some(130), "{said}");
+        assert!(said.contains(&resume) && said.contains("card.0.json") && !said.contains("tx status"), "{said}");
+    }
+    bench.serve("/own.json", std::fs::read(bench.path("card.0.json")).unwrap());
+    bench.run(&two_step).await.code(0);
+    assert_eq!(bench.sent_by(1).await, 2, "no step was taken twice");
+    // Before the first step is finalized its hash is named, too.
+    let slow = Bench::built(Devnet::builder().commit_delay(Duration::from_secs(60))).await;
+    let (card, keys) = (slow.write("card.json", "{\"t\":\"{{badge}}\"}"), slow.text("1.json"));
+    let uri = slow.url("/own.json");
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", &uri, "--keys", &keys, "--yes"];
+    let (code, said) = interrupted(&slow, &two_step, "signed: the transaction is ", "-INT").await;
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("is on its way: go on with cardproof register --two-step"), "{said}");
+}
