@@ -1,5 +1,6 @@
 //! The person at the terminal: sees each step of a transaction, and says yes before anything is signed.
 
+use cardproof::amount::MicroCcd;
 use cardproof::anchor::flow::{Attendant, Review, Step};
 use cardproof::anchor::State;
 use cardproof::registry::Timestamp;
@@ -117,17 +118,5 @@ pub(crate) fn lines(review: &Review) -> Vec<String> {
 
 /// An amount in CCD with all six decimals.
 pub(crate) fn ccd(microccd: u64) -> String {
-    format!("{}.{:06} CCD", microccd / 1_000_000, microccd % 1_000_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_have_six_decimals() {
-        assert_eq!(ccd(15_430_833), "15.430833 CCD");
-        assert_eq!(ccd(1), "0.000001 CCD");
-        assert_eq!(ccd(0), "0.000000 CCD");
-    }
+    MicroCcd(microccd).to_string()
 }
