@@ -390,3 +390,42 @@ async fn writers_at_the_same_time_all_get_their_agent_in() {
     found.sort();
     assert_eq!(found, names);
 }
+
+#[tokio::test]
+async fn a_list_that_is_not_there_and_cannot_be_made_is_called_so() {
+    let list = List::new(None);
+    let nowhere = list.tool.folder().join("none/registry.json");
+    for args in [&["list"][..], &["show", "a"], &["export"], &["add", "a", "http://localhost:1"]] {
+        let ran = list.tool.run(&[&["agents", "--registry", nowhere.to_str().unwrap()], args].concat()).await;
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("there is no agent list at") && !ran.stderr.contains("as it was"),
+            "{args:?}: {}",
+            ran.stderr
+        );
+    }
+    // A folder is read, and is none.
+    let folder = list.tool.folder().to_str().unwrap().to_owned();
+    let ran = list.tool.run(&["agents", "--registry", &folder, "list"]).await;
+    assert!(ran.code == 2 && ran.stderr.contains("cannot be read"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_shown_as_it_is_comes_in_by_no_way() {
+    let list = List::new(None);
+    let file = list.tool.folder().join("new.json");
+    for name in ["a\u{1b}[31m", "a\nb", "a\u{202e}b", "a\u{200f}"] {
+        let ran = list.run(&["add", name, "http://localhost:1"]).await;
+        assert!(ran.code == 2 && ran.stderr.contains("hides or turns round"), "{}", ran.stderr);
+        let good = json!({"name": "good", "url": "http://localhost:2"});
+        for import in
+            [json!([good, {"name": name, "url": "http://localhost:1"}]), json!({"agents": [{"name": name, "url": "u"}]})]
+        {
+            std::fs::write(&file, import.to_string()).unwrap();
+            let ran = list.run(&["import", file.to_str().unwrap(), "--on-conflict", "skip"]).await;
+            assert!(ran.code == 2 && ran.stderr.contains("hides or turns round"), "{}", ran.stderr);
+            assert!(ran.stderr.contains("agent number"), "{}", ran.stderr);
+        }
+    }
+    assert!(!list.path.exists() || list.names().is_empty(), "nothing of it came in");
+}

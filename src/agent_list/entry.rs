@@ -16,6 +16,13 @@ pub struct Entry {
     json: String,
 }
 
+/// Refuses a name that is not shown as it is.
+pub(super) fn require_plain(name: &str) -> Result<(), ListError> {
+    let Some(c) = name.chars().find(|c| is_deceiving(*c)) else { return Ok(()) };
+    let why = format!("the name has the character U+{:04X}, which hides or turns round what is shown of it", u32::from(c));
+    Err(ListError::Invalid(why))
+}
+
 /// Where an agent stands on chain, as an entry remembers it under [`Entry::ON_CHAIN`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnChain {
@@ -37,11 +44,7 @@ impl Entry {
     /// # Errors
     /// [`ListError::Invalid`] when either is empty, or the name has characters that hide or turn round what is shown of it.
     pub fn new(name: &str, url: &str) -> Result<Self, ListError> {
-        if let Some(c) = name.chars().find(|c| is_deceiving(*c)) {
-            let why =
-                format!("the name has the character U+{:04X}, which hides or turns round what is shown of it", u32::from(c));
-            return Err(ListError::Invalid(why));
-        }
+        require_plain(name)?;
         let text = |value: &str| Value::from(value).to_string();
         Self::parse(&format!("{{\n  \"name\": {},\n  \"url\": {}\n}}", text(name), text(url)))
     }

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use crate::card::{Document, Layout};
 
+use super::entry::require_plain;
 use super::{Entry, ListError};
 
 /// An agent list: its entries in their order, and the rest of its document as it was written.
@@ -93,7 +94,7 @@ impl AgentList {
     /// Reads the entries of a file to import: an agent list, or a bare list of entries. Names may stand twice.
     ///
     /// # Errors
-    /// [`ListError::Invalid`] when it is neither.
+    /// [`ListError::Invalid`] when it is neither, or a name has characters that hide or turn round what is shown of it.
     pub fn parse_import(text: &str) -> Result<Vec<Entry>, ListError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
@@ -106,7 +107,8 @@ impl AgentList {
         };
         let entry = |(n, (item, value)): (usize, (&crate::card::Node<'_>, &serde_json::Value))| {
             let json = text.get(item.span.clone()).unwrap_or_default();
-            Entry::of(json, value).map_err(|error| ListError::Invalid(format!("agent number {}: {error}", n + 1)))
+            let entry = Entry::of(json, value).and_then(|entry| require_plain(entry.name()).map(|()| entry));
+            entry.map_err(|error| ListError::Invalid(format!("agent number {}: {error}", n + 1)))
         };
         items.iter().zip(values).enumerate().map(entry).collect()
     }
