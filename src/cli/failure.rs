@@ -4,7 +4,8 @@ use cardproof::anchor::flow::FlowError;
 use cardproof::anchor::journal::JournalError;
 use cardproof::anchor::keys::KeyError;
 use cardproof::anchor::AnchorError;
-use cardproof::fetch::FailureKind;
+use cardproof::fetch::{FailureKind, FetchFailure};
+use cardproof::verify::Reason;
 use url::{Host, Url};
 
 use super::connect;
@@ -63,7 +64,7 @@ fn told(error: AnchorError, check: UrlCheck) -> CliError {
         ),
         AnchorError::Signer(_) => CliError::cannot_tell("signer", message),
         AnchorError::Build(_) => CliError::usage(message),
-        AnchorError::NotATransaction(_) => CliError::negative("not_a_transaction", message),
+        AnchorError::NotATransaction(_) => CliError::refused("not_a_transaction", message),
         AnchorError::Document { .. } => CliError::negative("inconsistent", message),
         AnchorError::WouldBeRejected { .. } => CliError::negative("would_be_rejected", message),
         AnchorError::OutOfEnergy { needed, .. } => CliError::negative("out_of_energy", message)
@@ -120,6 +121,20 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
         FlowError::Gone { .. } => CliError::refused("agent_gone", message),
         FlowError::State { .. } => CliError::refused("state_damaged", message),
     }
+}
+
+/// A URL that the user typed and that brought nothing. What it says itself can be told at once; what a host does may be otherwise
+/// later.
+pub(crate) fn typed_url(url: &str, failure: &FetchFailure) -> CliError {
+    use FailureKind as Kind;
+    let message = format!("{url}: {failure}");
+    let code = Reason::from(failure.kind).as_str();
+    let is_its_own =
+        matches!(failure.kind, Kind::InvalidUri | Kind::UnsupportedScheme | Kind::BlockedAddress | Kind::BlockedPort);
+    if is_its_own && failure.trace.hops.is_empty() {
+        return CliError::refused(code, message);
+    }
+    CliError::cannot_tell(code, message)
 }
 
 /// What the URI itself forbids is refused, with the option that helps; what a host does not do now may be otherwise later.

@@ -6,6 +6,7 @@ use cardproof::fetch::{Body, CardFetcher, Origin};
 use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
+use super::failure;
 use super::input;
 use super::options::{FetchOptions, OutputOptions, TlsOptions};
 use super::shell::Shell;
@@ -101,9 +102,7 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
                 "truncated",
                 format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
             )),
-            Err(failure) => {
-                Err(CliError::cannot_tell(cardproof::verify::Reason::from(failure.kind).as_str(), format!("{url}: {failure}")))
-            }
+            Err(failure) => Err(failure::typed_url(url, &failure)),
         }
     })
 }

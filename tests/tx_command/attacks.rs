@@ -115,7 +115,7 @@ async fn an_expiry_that_no_node_accepts_is_refused_before_anything_is_signed() {
     assert_eq!((run.error().as_str(), bench.sent_by(1).await), ("expiry_too_far", 0));
     bench.run_as(1, &[&register[..], &["--expiry", "110m"]].concat()).await.code(0);
     bench.run_as(1, &[&register[..], &["--wait", "--no-wait"]].concat()).await.code(2);
-    bench.run(&["tx", "inspect", "abc"]).await.code(1).says("not a transaction");
+    bench.run(&["tx", "inspect", "abc"]).await.code(2).says("not a transaction");
 }
 
 #[tokio::test(flavor = "multi_thread")]

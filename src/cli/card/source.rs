@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use cardproof::card::convert::NotACard;
 use cardproof::chain::{AgentReader, AtBlock};
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Fetcher, Origin};
@@ -13,6 +14,7 @@ use cardproof::verify::Reason;
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
+use crate::cli::failure;
 use crate::cli::hash::{is_url, needs_network};
 use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
@@ -39,6 +41,17 @@ pub(super) struct Source {
     pub(super) sha256: Sha256Digest,
     /// The agent that was named, if one was: its record, and the network with the registry it was found in.
     pub(super) agent: Option<(Network, AgentRecord)>,
+}
+
+impl Source {
+    /// What the user gave is no card, so nothing is done with it; that a host serves none is an answer about the host.
+    pub(super) fn is_no_card(&self, error: &NotACard) -> CliError {
+        let message = format!("{}: {error}", self.name);
+        match self.url {
+            Some(_) => CliError::negative("not_a_card", message),
+            None => CliError::refused("not_a_card", message),
+        }
+    }
 }
 
 /// The agent that an argument names. A file of that name comes before it, which is rare and can be told apart by `./`.
@@ -108,7 +121,10 @@ async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Re
             return Err(CliError::cannot_tell("truncated", message));
         }
         Err(failure) => {
-            return Err(CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{url}: {failure}")));
+            return Err(match origin {
+                Origin::User => failure::typed_url(url, &failure),
+                Origin::Untrusted => CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{url}: {failure}")),
+            });
         }
     };
     let Some(bytes) = body.kept else {
