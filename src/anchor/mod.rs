@@ -27,6 +27,6 @@ pub use follow::{follow, status, State, Status};
 pub use json::read_json;
 use plan::check_sendable;
 pub use plan::{check_environment, dry_run, plan, Choices, Plan, DEFAULT_EXPIRY_SECONDS};
-pub use session::Session;
+pub use session::{Session, Turn};
 pub use signer::{Signatures, Signer, ToSign};
 pub use transaction::{Call, Energy, SignedTransaction, Transaction};

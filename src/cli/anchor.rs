@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cardproof::anchor::flow::{self, AnchorRequest, Card, HalfDone, UriChoice};
 use cardproof::anchor::{follow, AnchorError, Signer, State, Status};
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     // Without an agent there is only resuming, which clap sees to.
     let (_, agent) = named.ok_or_else(|| CliError::usage("no agent is named"))?;
     let card = match &args.card {
-        Some(path) => Card::Local(input::bytes(path)?),
+        Some(path) => card(path, input::bytes(path)?),
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
@@ -112,6 +112,15 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             None => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
         }
     })
+}
+
+/// A card in a file can be looked at again; what came through a pipe cannot.
+pub(crate) fn card(path: &Path, bytes: Vec<u8>) -> Card {
+    let is_file = std::fs::metadata(path).is_ok_and(|file| file.is_file());
+    match is_file && path != Path::new("-") {
+        true => Card::File { path: path.to_owned(), bytes },
+        false => Card::Local(bytes),
+    }
 }
 
 /// A hint that names --dry-run can be followed only without --resume.

@@ -111,6 +111,7 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
         FlowError::StillPending { .. } => CliError::cannot_tell("still_pending", message),
         FlowError::NoTokenId(_) => CliError::cannot_tell("no_token_id", message),
         FlowError::NotHosted { .. } => CliError::cannot_tell("not_hosted", message),
+        FlowError::Changed(_) => CliError::refused("changed_meanwhile", message),
         FlowError::Busy => CliError::cannot_tell("registration_busy", message),
         FlowError::FilledCard { .. } => {
             CliError::refused("filled_card", message).hint("name a new file in a folder of yours with --filled-card <FILE>")

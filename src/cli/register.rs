@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         });
     }
     let request = RegisterRequest {
-        card: Some(card.map_or(Card::TrustUrl, Card::Local)),
+        card: Some(args.card.as_deref().zip(card).map_or(Card::TrustUrl, |(path, bytes)| super::anchor::card(path, bytes))),
         uri: args.uri.clone(),
         metadata,
         check_url: !args.anchoring.send.no_url_check,

@@ -18,7 +18,7 @@ pub use anchor::{anchor, AnchorRequest, Anchored, Card, UriChoice};
 pub use attendant::{Attendant, Change, Review, Step};
 pub use duplicate::{find_duplicate, Search};
 pub use error::FlowError;
-pub use execute::{execute, BeforeSending, Context, Executed};
+pub use execute::{execute, hold, BeforeSending, Confirmed, Context, Executed, Held};
 pub use progress::{half_done, HalfDone};
 pub use register::{register, RegisterRequest};
 pub use served::{check_served, require_same, CardDiffers};

@@ -58,6 +58,7 @@ pub(crate) enum Build {
 }
 
 /// What an entry point is called with, and what that changes.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Built {
     pub(crate) call: Call,
     pub(crate) changes: Vec<Change>,
@@ -172,6 +173,19 @@ impl Build {
             }
             _ => None,
         }
+    }
+
+    /// Whether building it again reads the same files again: not what comes through standard input, and no keys, whose password
+    /// would be asked for again.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        let card = match self {
+            Self::Register(args) => args.entry.card.as_deref(),
+            Self::SetAgentUri(args) => args.entry.card.as_deref(),
+            Self::SetMetadata(args) => args.entry.value_file.as_deref(),
+            Self::SetAgentWallet(_) if self.needs_node().is_some() => return false,
+            _ => None,
+        };
+        [card, self.whole().file()].into_iter().flatten().all(|path| std::fs::metadata(path).is_ok_and(|file| file.is_file()))
     }
 
     /// The call, and what it changes.

@@ -1,9 +1,9 @@
 //! One entry point, in one of four modes: build, try, sign, send.
 
-use cardproof::anchor::flow::{check_served, execute, Context, FlowError};
+use cardproof::anchor::flow::{check_served, hold, Context, FlowError};
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
-    check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
+    check_environment, follow, plan, AnchorError, Call, Choices, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
 };
 use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::digest::Sha256Digest;
@@ -113,22 +113,21 @@ impl Command<'_> {
             None => network.registry,
         };
         let chain = connect::chain(&reach.node, &reach.tls, &self.config, network, registry, AtBlock::LastFinalized)?;
-        self.require_accounts(&chain, &build.receivers()).await?;
-        let built = build.build(&self.surroundings(Some(&chain))).await?;
-        let fetcher = self.fetcher()?;
-        check_url(&fetcher, &built.call, !self.shared.send.no_url_check, self.shell).await?;
         let mode = self.shared.mode;
         if !(mode.build_only || mode.dry_run || mode.sign_only) {
-            return self.send(&chain, &fetcher, built).await;
+            return self.send(&chain, build).await;
         }
+        // First of all: what is on its way may change what is read below.
+        let nonce = self.choose_nonce(&chain).await?;
+        let built = self.built(build, &chain, &self.fetcher()?).await?;
         let public = self.keys.as_ref().map(|keys| keys.signer.public_keys());
-        let choices = self.shared.header.choices();
+        let choices = Choices { nonce: Some(nonce), ..self.shared.header.choices() };
         let plan = plan(&chain, built.call, self.sender, public.as_ref(), &choices).await;
         if mode.dry_run {
             return self.tried(&chain, plan.map_err(failure::anchor)?);
         }
         let plan = plan.map_err(failure::anchor)?;
-        self.choose_nonce(&chain, &plan).await?;
+        self.promise(&chain, &plan)?;
         let estimate = Some(plan.estimate);
         self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
     }
@@ -152,14 +151,33 @@ impl Command<'_> {
         Ok(())
     }
 
-    /// A nonce that nobody chose must be certain, and not be given twice without a word (fault C-75).
-    async fn choose_nonce(&self, chain: &ChainClient, plan: &Plan) -> Result<(), CliError> {
-        if self.shared.header.nonce.is_some() {
-            return Ok(());
-        }
+    /// The call, and what it changes now.
+    async fn built(&self, build: &Build, chain: &ChainClient, fetcher: &Fetcher) -> Result<Built, CliError> {
+        self.require_accounts(chain, &build.receivers()).await?;
+        let built = build.build(&self.surroundings(Some(chain))).await?;
+        check_url(fetcher, &built.call, !self.shared.send.no_url_check, self.shell).await?;
+        Ok(built)
+    }
+
+    /// A nonce that nobody chose must be certain (fault C-75). A dry run only says that it is not.
+    async fn choose_nonce(&self, chain: &ChainClient) -> Result<u64, CliError> {
         let next = chain.next_nonce(self.sender).await.map_err(connect::refused)?;
         if !next.all_final {
-            return Err(failure::anchor(AnchorError::Pending { address: self.sender, next: next.nonce }));
+            if !self.shared.mode.dry_run && self.shared.header.nonce.is_none() {
+                return Err(failure::anchor(AnchorError::Pending { address: self.sender, next: next.nonce }));
+            }
+            self.shell.note(&format!(
+                "transactions of account {} are on their way: what is read and tried now does not know what they change",
+                self.sender
+            ));
+        }
+        Ok(self.shared.header.nonce.unwrap_or(next.nonce))
+    }
+
+    /// A nonce that nobody chose is not given twice without a word (fault C-75).
+    fn promise(&self, chain: &ChainClient, plan: &Plan) -> Result<(), CliError> {
+        if self.shared.header.nonce.is_some() {
+            return Ok(());
         }
         let journal = Journal::of(&self.shared.send.state_folder(&self.config)?, &self.settings.network.genesis, self.sender);
         let now = (chain.settings().clock)();
@@ -239,8 +257,9 @@ impl Command<'_> {
         Ok(Exit::Ok)
     }
 
-    async fn send(&self, chain: &ChainClient, fetcher: &Fetcher, built: Built) -> Result<Exit, CliError> {
+    async fn send(&self, chain: &ChainClient, build: &Build) -> Result<Exit, CliError> {
         let keys = self.keys.as_ref().ok_or_else(|| CliError::internal("the keys are not there"))?;
+        let fetcher = &self.fetcher()?;
         let state_folder = self.shared.send.state_folder(&self.config)?;
         let mut terminal = Terminal::new(self.shell, self.shared.send.yes)?;
         let context = Context {
@@ -251,6 +270,23 @@ impl Command<'_> {
             choices: self.shared.header.choices(),
             wait: None,
         };
+        let offline = self.surroundings(None);
+        let known = async {
+            let is_known = build.is_repeatable() && build.needs_node().is_none();
+            if is_known {
+                build.build(&offline).await.ok().map(|built| built.call)
+            } else {
+                None
+            }
+        };
+        let held = hold(&context, &keys.signer, &mut terminal, known).await.map_err(failure::anchor)?;
+        let built = self.built(build, chain, fetcher).await?;
+        let (call, changes) = (built.call.clone(), built.changes.clone());
+        let confirmed = held.confirm(&context, call, changes, &keys.signer, &mut terminal).await.map_err(failure::anchor)?;
+        if confirmed.took_long() && build.is_repeatable() && self.built(build, chain, fetcher).await? != built {
+            let what = "what it was made from was changed, on the chain or in a file";
+            return Err(failure::anchor(FlowError::Changed(what.into()).into()));
+        }
         let mut sent = None;
         let mut keep = |signed: &SignedTransaction| {
             if let Some(path) = &self.shared.out {
@@ -263,7 +299,7 @@ impl Command<'_> {
             sent = Some((signed.hash(), signed.transaction.expiry()));
             Ok(())
         };
-        execute(&context, built.call, built.changes, &keys.signer, &mut terminal, &mut keep).await.map_err(failure::anchor)?;
+        confirmed.send(&context, &keys.signer, &mut terminal, &mut keep).await.map_err(failure::anchor)?;
         let (hash, expiry) = sent.ok_or_else(|| CliError::internal("nothing was sent"))?;
         let wait = self.shared.send.wait_for();
         let mut on_change = |state: cardproof::anchor::State| self.shell.detail(&format!("{hash} is {}", state.as_str()));

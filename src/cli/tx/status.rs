@@ -124,6 +124,9 @@ pub(crate) fn show(
     json: bool,
     shell: &Shell,
 ) -> Exit {
+    if let Some(why) = &status.unrecorded {
+        shell.warning(&format!("the end of the transaction could not be written down: {why}"));
+    }
     let document = status.to_json(chain, verify);
     if json {
         shell.document(&document);
@@ -144,6 +147,7 @@ fn lines(status: &Status, document: &Value) -> Vec<(&'static str, String, Style)
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let state = match status.state {
         State::Expired => "expired: it is not on the chain and never will be; it is safe to build a new one".to_owned(),
+        State::Unknown if !status.answered => "unknown: no node answered; look again later with cardproof tx status".to_owned(),
         State::Unknown if status.expiry.is_some() => {
             "unknown: this node does not know it, and it has not expired; look again later".to_owned()
         }
