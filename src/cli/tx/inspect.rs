@@ -67,6 +67,7 @@ fn lines(json: &Value, document: &Document) -> Vec<(&'static str, String)> {
     let text = |field: &str| json.get(field).and_then(Value::as_str).map(str::to_owned);
     let mut lines = vec![
         ("network", text("network").unwrap_or_else(|| "(the bytes do not say)".into())),
+        ("genesis hash", text("genesis_hash").unwrap_or_else(|| "(the bytes do not say)".into())),
         ("contract", call.contract.to_string()),
         ("entry point", call.receive_name.clone()),
     ];
@@ -82,7 +83,11 @@ fn lines(json: &Value, document: &Document) -> Vec<(&'static str, String)> {
         ("hash to sign", text("hash_to_sign").unwrap_or_default()),
         ("signatures", format!("{} of {}", document.signatures.count(), document.signature_count)),
     ]);
-    lines.extend(document.estimate.map(|e| ("estimate", format!("{} NRG, {}", e.energy, ccd(e.microccd)))));
+    lines.extend(
+        document
+            .estimate
+            .map(|e| ("estimate", format!("{} NRG, {} (its builder's word: no signature covers it)", e.energy, ccd(e.microccd)))),
+    );
     lines.extend(text("transaction_hash").map(|hash| ("transaction hash", hash)));
     lines
 }
