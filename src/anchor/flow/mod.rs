@@ -22,5 +22,5 @@ pub use execute::{execute, hold, BeforeSending, Confirmed, Context, Executed, He
 pub use progress::{half_done, HalfDone};
 pub use register::{register, RegisterRequest};
 pub use served::{check_served, require_same, CardDiffers};
-pub use template::{fill, has_placeholder, CardValues, PLACEHOLDERS};
+pub use template::{fill, has_placeholder, placeholder_in, CardValues, PLACEHOLDERS};
 pub use two_step::{require_writable, two_step, TwoStep, TwoStepRequest};
