@@ -28,8 +28,8 @@ use super::terminal::Terminal;
 /// waits until it is finalized, and verifies the card.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 anchored; 1 the bytes differ, or the transaction was rejected; 2 refused before any work; \
-    3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
+    after_help = "Exit codes: 0 anchored; 1 the bytes differ, the transaction was rejected, or --dry-run finds that it would be; \
+    2 refused: nothing was sent; 3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
 )]
 pub(crate) struct Args {
     /// A token id, a badge or a CAIP-19 identifier
@@ -85,6 +85,9 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
     if let (true, Some(uri)) = (args.anchoring.send.no_url_check, &args.uri) {
         misgiving::warn_of_uri(&fetcher, uri, shell);
+    }
+    if let Some(uri) = &args.uri {
+        misgiving::warn_of_spelling(uri, shell);
     }
     let request = AnchorRequest { agent, card, uri, check_url: !args.anchoring.send.no_url_check };
     let context = |environment| args.anchoring.context(&chain, &fetcher, &state_folder, environment);

@@ -144,7 +144,8 @@ impl<'a> Held<'a> {
             most_microccd: plan.most_microccd,
         };
         let asked = Instant::now();
-        let session = self.session.filter(|_| attendant.confirm(&review)).ok_or(AnchorError::NotConfirmed)?;
+        let is_confirmed = attendant.confirm(&review);
+        let session = self.session.filter(|_| is_confirmed).ok_or(AnchorError::NotConfirmed)?;
         Ok(Confirmed { session, turn: self.turn, plan, took_long: asked.elapsed() > MOMENT })
     }
 }

@@ -1,6 +1,8 @@
 //! One entry point, in one of four modes: build, try, sign, send.
 
-use cardproof::anchor::flow::{check_served, hold, Context, FlowError};
+use std::time::Instant;
+
+use cardproof::anchor::flow::{check_served, hold, Context, FlowError, Review};
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
     check_environment, follow, plan, AnchorError, Call, Choices, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
@@ -21,11 +23,13 @@ use crate::cli::misgiving;
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::terminal::{ccd, Terminal};
+use crate::cli::terminal::{self, ccd, Terminal};
 
 use super::entry_point::{Build, Built, Surroundings};
 use super::file;
 use super::options::{SenderKeys, SharedOptions, When};
+use super::readable::{self, MOMENT};
+use super::sign::{require_unexpired, SIGN_IT};
 use super::status;
 
 /// A command that has read its options.
@@ -89,6 +93,7 @@ impl Command<'_> {
         let call = build.build(&self.surroundings(None)).await?.call;
         if let Some((uri, _)) = placed(&call) {
             misgiving::warn_of_uri(&self.fetcher()?, &uri, self.shell);
+            misgiving::warn_of_spelling(&uri, self.shell);
         }
         if anchored(&call).is_some() && !self.shared.send.no_url_check {
             self.shell.note("no node and no host were asked: that the URI serves this hash is checked when it is sent");
@@ -102,7 +107,12 @@ impl Command<'_> {
             return Err(CliError::internal("nonce, expiry and energy are not all known"));
         };
         let transaction = Transaction::new(call, self.sender, nonce, expiry, energy, count).map_err(failure::anchor)?;
-        self.finish(self.document(transaction, count, None)).await
+        let document = self.document(transaction, count, None);
+        if self.shared.mode.sign_only {
+            let cost = readable::cost(None, document.transaction.energy());
+            self.agree(&readable::review(&self.settings.network.name, &document.transaction, &cost))?;
+        }
+        self.finish(document).await
     }
 
     async fn online(&self, build: &Build) -> Result<Exit, CliError> {
@@ -119,15 +129,37 @@ impl Command<'_> {
         }
         // First of all: what is on its way may change what is read below.
         let nonce = self.choose_nonce(&chain).await?;
-        let built = self.built(build, &chain, &self.fetcher()?).await?;
+        let fetcher = self.fetcher()?;
+        let built = self.built(build, &chain, &fetcher).await;
+        let built = built.map_err(|error| if mode.dry_run { failure::answered(error) } else { error })?;
         let public = self.keys.as_ref().map(|keys| keys.signer.public_keys());
         let choices = Choices { nonce: Some(nonce), ..self.shared.header.choices() };
-        let plan = plan(&chain, built.call, self.sender, public.as_ref(), &choices).await;
+        let plan = plan(&chain, built.call.clone(), self.sender, public.as_ref(), &choices).await;
         if mode.dry_run {
-            return self.tried(&chain, plan.map_err(failure::anchor)?);
+            return self.tried(&chain, plan.map_err(|error| failure::answered(failure::anchor(error)))?);
         }
         let plan = plan.map_err(failure::anchor)?;
         self.promise(&chain, &plan)?;
+        if mode.sign_only {
+            let asked = Instant::now();
+            self.agree(&terminal::lines(&Review {
+                network: network.name.to_string(),
+                sender: self.sender,
+                transaction: plan.transaction.clone(),
+                changes: built.changes.clone(),
+                signature_count: plan.signature_count,
+                energy: plan.estimate.energy,
+                microccd: plan.estimate.microccd,
+                most_microccd: plan.most_microccd,
+            }))?;
+            if asked.elapsed() > MOMENT {
+                self.require_unchanged(build, &built, &chain, &fetcher).await?;
+                if self.choose_nonce(&chain).await? != nonce {
+                    let what = "another transaction of the account was sent";
+                    return Err(failure::anchor(FlowError::Changed(what.into()).into()));
+                }
+            }
+        }
         let estimate = Some(plan.estimate);
         self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
     }
@@ -157,6 +189,30 @@ impl Command<'_> {
         let built = build.build(&self.surroundings(Some(chain))).await?;
         check_url(fetcher, &built.call, !self.shared.send.no_url_check, self.shell).await?;
         Ok(built)
+    }
+
+    /// Requires that chain and files still say the same after somebody thought about it.
+    async fn require_unchanged(
+        &self,
+        build: &Build,
+        built: &Built,
+        chain: &ChainClient,
+        fetcher: &Fetcher,
+    ) -> Result<(), CliError> {
+        if build.is_repeatable() && self.built(build, chain, fetcher).await? != *built {
+            let what = "what it was made from was changed, on the chain or in a file";
+            return Err(failure::anchor(FlowError::Changed(what.into()).into()));
+        }
+        Ok(())
+    }
+
+    /// Shows what is about to be signed, and asks where there is somebody to ask.
+    fn agree(&self, lines: &[String]) -> Result<(), CliError> {
+        let is_agreed = self.shared.send.yes || !self.shell.can_ask();
+        if !readable::confirmed(lines, SIGN_IT, is_agreed, self.shell) {
+            return Err(failure::anchor(AnchorError::NotConfirmed));
+        }
+        Ok(())
     }
 
     /// A nonce that nobody chose must be certain (fault C-75). A dry run only says that it is not.
@@ -212,6 +268,7 @@ impl Command<'_> {
     async fn finish(&self, mut document: Document) -> Result<Exit, CliError> {
         if let (true, Some(keys)) = (self.shared.mode.sign_only, &self.keys) {
             check_environment(keys.environment.as_deref(), &self.settings.network).map_err(failure::anchor)?;
+            require_unexpired(&document.transaction)?;
             let signatures = keys.signer.sign(ToSign::Transaction(&document.transaction)).await.map_err(failure::anchor)?;
             document.add_signatures(signatures).map_err(failure::anchor)?;
             let missing = document.signature_count - document.signatures.count();
@@ -283,9 +340,8 @@ impl Command<'_> {
         let built = self.built(build, chain, fetcher).await?;
         let (call, changes) = (built.call.clone(), built.changes.clone());
         let confirmed = held.confirm(&context, call, changes, &keys.signer, &mut terminal).await.map_err(failure::anchor)?;
-        if confirmed.took_long() && build.is_repeatable() && self.built(build, chain, fetcher).await? != built {
-            let what = "what it was made from was changed, on the chain or in a file";
-            return Err(failure::anchor(FlowError::Changed(what.into()).into()));
+        if confirmed.took_long() {
+            self.require_unchanged(build, &built, chain, fetcher).await?;
         }
         let mut sent = None;
         let mut keep = |signed: &SignedTransaction| {
@@ -333,7 +389,11 @@ fn anchored(call: &Call) -> Option<(String, Sha256Digest)> {
 /// What is anchored together must be what the URI serves now (fault C-16), if the host `asked` shall be. A URI that is not fetched
 /// here is judged by itself, and may be what it likes.
 pub(super) async fn check_url(fetcher: &Fetcher, call: &Call, asked: bool, shell: &Shell) -> Result<(), CliError> {
-    match placed(call) {
+    let placed = placed(call);
+    if let Some((uri, _)) = &placed {
+        misgiving::warn_of_spelling(uri, shell);
+    }
+    match placed {
         Some((uri, Some(sha256))) if asked => {
             check_served(fetcher, &uri, Origin::Untrusted, sha256).await.map_err(|error| failure::anchor(error.into()))
         }
