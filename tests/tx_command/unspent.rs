@@ -1,5 +1,6 @@
 //! What is known to fail is not sent; what is signed is shown; what is needed to go on is told.
 
+use cardproof::digest::Sha256Digest;
 use serde_json::{json, Value};
 
 use crate::bench::Bench;
@@ -159,4 +160,34 @@ async fn a_refusal_is_no_answer_and_the_answer_of_a_dry_run_is() {
         }
     }
     assert_eq!(bench.sent_by(1).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sponsored_transaction_is_shown_and_neither_signed_nor_sent() {
+    let bench = Bench::new().await;
+    let signed = bench.text("signed.json");
+    let register = ["tx", "register", "--uri", "https://a.example/c", "--sign-only", "--out", &signed];
+    bench.run_as(1, &[&register[..], &OFFLINE].concat()).await.code(0);
+    let item = hex::decode(bench.json_file("signed.json")["block_item_hex"].as_str().unwrap()).unwrap();
+    // Version, tag, one signature by one key of one credential: then the header of 60 bytes, and the payload.
+    let (signatures, rest) = item[2..].split_at(70);
+    let (header, payload) = rest.split_at(60);
+    let sponsor = bench.net.account(2).unwrap().address();
+    let sponsored = [&[3], signatures, signatures, &[0, 1], header, sponsor.bytes(), payload].concat();
+    let item = hex::encode(&sponsored);
+    let json = bench.run(&["tx", "inspect", &item, "--json"]).await.code(0).json();
+    assert_eq!(json["header"]["sponsor"], sponsor.to_string());
+    assert_eq!(json["transaction_hash"], Sha256Digest::of(&sponsored).to_string());
+    assert!(json["sponsor_signatures"]["0"]["0"].is_string());
+    let text = bench.run(&["tx", "inspect", &item]).await.code(0).stdout();
+    assert!(text.contains(&format!("{sponsor} pays; 1 signature(s) of the sponsor")), "{text}");
+    // What inspect says about it is a document that it reads.
+    let said = bench.write("said.json", json.to_string());
+    assert_eq!(bench.run(&["tx", "inspect", &said, "--json"]).await.code(0).json(), json);
+    let changed = bench.write("changed.json", json.to_string().replace(&sponsor.to_string(), &bench.address(3)));
+    assert_eq!(bench.run(&["tx", "inspect", &changed, "--json"]).await.code(1).error(), "inconsistent");
+    for args in [&["tx", "send", &item, "--yes", "--json"][..], &["tx", "sign", &item, "--json"]] {
+        assert_eq!(bench.run(args).await.code(2).says("sponsored").error(), "sponsored_transaction");
+    }
+    assert_eq!(bench.sent_by(1).await, 0);
 }

@@ -87,6 +87,7 @@ fn signed(
         return Ok((entry.signed, settings));
     }
     match file::read(&args.transaction, file::Names::Transaction)? {
+        Given::Sponsored(_) => Err(file::sponsored("send")),
         Given::BlockItem(signed) => Ok((signed, NetworkSettings::resolve(options, config)?)),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;

@@ -37,8 +37,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let Given::Document(mut document) = file::read(&args.transaction, file::Names::Nothing)? else {
-        return Err(CliError::usage("a block item has all its signatures; signatures are added to a transaction document"));
+    let mut document = match file::read(&args.transaction, file::Names::Nothing)? {
+        Given::Document(document) => document,
+        Given::Sponsored(_) => return Err(file::sponsored("sign")),
+        Given::BlockItem(_) => {
+            return Err(CliError::usage("a block item has all its signatures; signatures are added to a transaction document"))
+        }
     };
     let settings = network_of(&document, &args.network, output)?;
     require_unexpired(&document.transaction)?;

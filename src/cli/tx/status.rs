@@ -87,7 +87,13 @@ fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Pa
         let expiry = found.map(|(_, entry)| entry.signed.transaction.expiry()).or(chosen);
         return Ok(Named { hash, expiry, refused, settings });
     }
-    let (signed, settings) = match file::read(&args.transaction, file::Names::Transaction)? {
+    let given = file::read(&args.transaction, file::Names::Transaction)?;
+    let (signed, settings) = match given {
+        Given::Sponsored(sponsored) => {
+            let settings = NetworkSettings::resolve(options, config)?;
+            let hash = sponsored.hash().ok_or_else(|| CliError::usage("its sponsor has not signed it yet, so it has no hash"))?;
+            return Ok(Named { hash, expiry: Some(sponsored.transaction.expiry()), refused: false, settings });
+        }
         Given::BlockItem(signed) => (signed, NetworkSettings::resolve(options, config)?),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;
