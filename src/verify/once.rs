@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
+use crate::digest::Sha256Digest;
 use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
 
 type Outcome = Arc<OnceCell<Result<Fetched, FetchFailure>>>;
@@ -57,5 +58,9 @@ impl<F: CardFetcher> CardFetcher for OncePerUrl<F> {
         });
         let remembered = remembered.await.clone();
         first.unwrap_or(remembered)
+    }
+
+    async fn look_again(&self, uri: &str, fetched: Fetched, expected: Sha256Digest) -> Fetched {
+        self.fetcher.look_again(uri, fetched, expected).await
     }
 }
