@@ -38,7 +38,7 @@ pub use outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
 pub use post::{PostUrl, Posted};
 pub use resolve::{Lookup, Resolve, SystemResolver};
 pub use settings::{FetchSettings, FetchSetupError, ProxyUrl};
-#[cfg(feature = "audit")]
+#[cfg(feature = "verify")]
 pub(crate) use target::asked_url;
 pub use target::check_uri;
 pub use trust::TrustRoots;

@@ -63,7 +63,7 @@ pub fn check_uri(uri: &str) -> Result<(), FetchFailure> {
 }
 
 /// The URL that a host is asked for when `uri` is fetched; `None` when none is.
-#[cfg(feature = "audit")]
+#[cfg(feature = "verify")]
 pub(crate) fn asked_url(uri: &str) -> Option<Url> {
     match Target::of(uri, &FetchSettings::default()) {
         Ok(Target::Http(url)) => Some(url),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
 
 use crate::digest::Sha256Digest;
-use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
+use crate::fetch::{asked_url, CardFetcher, FetchFailure, Fetched, Origin};
 
 type Outcome = Arc<OnceCell<Result<Fetched, FetchFailure>>>;
 
@@ -42,7 +42,9 @@ impl<F: CardFetcher> CardFetcher for OncePerUrl<F> {
     async fn fetch(&self, uri: &str, origin: Origin) -> Result<Fetched, FetchFailure> {
         let outcome = {
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(outcomes.entry((uri.to_owned(), origin)).or_default())
+            // However it is spelled, a host is asked for the same thing.
+            let asked = asked_url(uri).map_or_else(|| uri.to_owned(), String::from);
+            Arc::clone(outcomes.entry((asked, origin)).or_default())
         };
         let mut first = None;
         let remembered = outcome.get_or_init(|| async {
