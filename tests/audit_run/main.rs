@@ -10,6 +10,7 @@ mod inputs;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;
+mod owners;
 mod past;
 mod reports;
 mod seams;

@@ -257,6 +257,8 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
     for sql in [
         "UPDATE layout SET version = 2",
         "ALTER TABLE agents DROP COLUMN block_height",
+        "ALTER TABLE runs DROP COLUMN owner",
+        "ALTER TABLE runs DROP COLUMN owned_since",
         "UPDATE deliveries SET sink = 'webhook-0123456789abcdef'",
         // Another URL was configured for a while, and has taken all.
         "INSERT INTO deliveries SELECT 'webhook-fedcba9876543210', idempotency_key, 1, 0, 1, NULL FROM deliveries",

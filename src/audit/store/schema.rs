@@ -103,6 +103,7 @@ const LAYOUTS: &[&[&str]] = &[
         "ALTER TABLE agents ADD COLUMN block_height BIGINT",
         "UPDATE agents SET block_height = (SELECT runs.block_height FROM runs WHERE runs.id = agents.last_run)",
     ],
+    &["ALTER TABLE runs ADD COLUMN owner TEXT", "ALTER TABLE runs ADD COLUMN owned_since BIGINT"],
 ];
 
 /// Any number that other programs do not lock.

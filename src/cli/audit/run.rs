@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::{LastResult, Store};
+use cardproof::audit::store::{LastResult, RunHold, Store};
 use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
 use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
@@ -14,7 +14,7 @@ use cardproof::verify::{Summary, Verdict};
 
 use super::args::RunArgs;
 use super::output::Output;
-use super::plan::{Plan, Resume};
+use super::plan::{Plan, Resume, ALIVE};
 use super::pump::{Memory, Pump};
 use super::select::Selection;
 use super::stop::Stop;
@@ -91,8 +91,11 @@ impl<'a> Session<'a> {
             }
             prepared = self.prepare(resume) => prepared,
         };
-        if let (Err(_), Some(state)) = (&prepared, metrics) {
-            state.run_failed();
+        if let (Err(error), Some(state)) = (&prepared, metrics) {
+            // What another daemon is at has not failed.
+            if error.code != ALIVE {
+                state.run_failed();
+            }
         }
         let (audit, plan) = prepared?;
         let ended = match &self.store {
@@ -113,7 +116,7 @@ impl<'a> Session<'a> {
 
     /// Divides the run among all who join it, is one of them, and reports what all of them found.
     async fn share(&self, store: &Store, audit: &Audit<ChainClient, Fetcher>, plan: Plan, stop: Stop) -> Result<Exit, CliError> {
-        let Plan { selection, run, .. } = plan;
+        let Plan { selection, run, hold, .. } = plan;
         let args = self.args;
         let mut tally = args.exit.tally()?;
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
@@ -126,6 +129,9 @@ impl<'a> Session<'a> {
         }
         if args.work.notify.notify_stdout {
             out.silence();
+        }
+        if let Some(hold) = hold {
+            hold.release().await;
         }
         self.take_over(store, &run, &mut tally, &mut out, Output::add).await?;
         if out.count() == 0 {
@@ -144,7 +150,7 @@ impl<'a> Session<'a> {
         mut stop: Stop,
         metrics: Option<&MetricsState>,
     ) -> Result<Exit, CliError> {
-        let Plan { selection, run, done, unchanged } = plan;
+        let Plan { selection, run, done, mut hold, unchanged } = plan;
         let (args, store) = (self.args, self.store.as_ref());
         if let Some(store) = store {
             history::say_past(store, &run, self.shell).await?;
@@ -168,12 +174,17 @@ impl<'a> Session<'a> {
         let settings = args.work.record_settings(self.notifier.as_ref());
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
         let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
-        let mut interrupted = false;
+        let (mut interrupted, mut lost) = (false, false);
         loop {
             let outcome = tokio::select! {
                 biased;
                 () = stop.told(), if !interrupted => {
                     interrupted = true;
+                    pump.stop();
+                    continue;
+                }
+                () = lost_of(&mut hold), if !lost => {
+                    lost = true;
                     pump.stop();
                     continue;
                 }
@@ -184,7 +195,11 @@ impl<'a> Session<'a> {
             self.count(&mut tally, &outcome.verdict);
             out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
         }
-        let refused = pump.ended().await.err();
+        let mut refused = pump.ended().await.err().map(connect::refused);
+        if lost {
+            let message = format!("another process has taken run {} over while the database could not be reached", run.id);
+            refused.get_or_insert(CliError::cannot_tell("run_taken_over", message));
+        }
         let (checked, complete) = (out.count(), !interrupted && refused.is_none());
         if let (Some(store), true) = (store, complete) {
             let unchanged = match &unchanged {
@@ -197,6 +212,9 @@ impl<'a> Session<'a> {
                 store.finish_run_with(&run, &unchanged).await.map_err(database::failed)?;
             }
         }
+        if let Some(hold) = hold {
+            hold.release().await;
+        }
         if complete && out.count() == 0 {
             return Err(select::empty(&selection.sentence));
         }
@@ -205,7 +223,7 @@ impl<'a> Session<'a> {
         }
         out.finish(&RunEnd { finished_at: now(), complete, earlier_success })?;
         if let Some(error) = refused {
-            return Err(connect::refused(error));
+            return Err(error);
         }
         if interrupted {
             let left = selection.at_most().saturating_sub(checked);
@@ -287,6 +305,14 @@ impl<'a> Session<'a> {
             .rev()
             .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
             .collect())
+    }
+}
+
+/// Ready when another process has the run.
+async fn lost_of(hold: &mut Option<RunHold>) {
+    match hold {
+        Some(hold) => hold.lost().await,
+        None => std::future::pending().await,
     }
 }
 
