@@ -108,7 +108,7 @@ impl<'a> Session<'a> {
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
-            let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
+            let sinks = self.notifier.as_ref().map(Notifier::keys).unwrap_or_default();
             store.forget(keep, &sinks).await.map_err(database::failed)?;
         }
         ended
