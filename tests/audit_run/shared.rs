@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cardproof::devnet::Devnet;
 use cardproof::digest::Sha256Digest;
+use cardproof::registry::parameter::{Parameter, Revoke};
 use serde_json::Value;
 
 use crate::support::card_host::{Act, Answer, CardHost};
@@ -91,6 +92,30 @@ async fn a_worker_that_ends_a_run_exits_by_its_verdicts() {
     killed.wait().await.unwrap();
     let other = tool.run(&[&["audit", "worker", "--lease", "1s", "--json"][..], &LOOPBACK].concat()).await;
     assert_eq!((other.code, &other.json()["runs"][0]["summary"]["mismatch"]), (1, &Value::from(1)), "{}", other.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_requires_active_agents_counts_a_revoked_one_as_a_mismatch() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 300).await;
+    let agent = net.register_agent(0, Some(&host.url("/revoked")), Some(Sha256Digest::of(CARD).0)).await.unwrap();
+    let revoke = Revoke { token_id: agent, reason: None }.to_bytes().unwrap();
+    net.update(0, net.registry(), "revoke", &revoke).await.unwrap();
+    let tool = Tool::on(&net);
+    for (more, code) in [(&["--require-active"][..], 1), (&["--require-active", "--fail-on", "absent"], 0), (&[], 0)] {
+        let before = host.requests().len();
+        let mut killed =
+            tool.command(&[&["audit", "--all", "--share", "--lease", "1s"][..], &LOOPBACK].concat()).spawn().unwrap();
+        while host.requests().len() < before + 20 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        killed.start_kill().unwrap();
+        killed.wait().await.unwrap();
+        let other = tool.run(&[&["audit", "worker", "--lease", "1s"][..], more, &LOOPBACK].concat()).await;
+        assert_eq!(other.code, code, "{more:?}: {}", other.stderr);
+        let said = format!("agent {agent} is revoked, which --require-active counts as a mismatch");
+        assert_eq!(other.stderr.contains(&said), !more.is_empty(), "{}", other.stderr);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

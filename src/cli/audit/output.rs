@@ -171,21 +171,21 @@ impl<'a> Output<'a> {
         self.silent = true;
     }
 
-    /// Takes one result, with what earlier runs found about the agent.
-    pub(super) fn add(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
-        self.take(outcome, history, !self.silent)
+    /// Takes one result, with what earlier runs found about the agent, and whether it counts as a mismatch only because it is revoked.
+    pub(super) fn add(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], inactive: bool) -> Result<(), CliError> {
+        self.take(outcome, history, inactive, !self.silent)
     }
 
     /// Takes a result that was there before: documents hold every agent, but what is printed while it happens only what was checked.
-    pub(super) fn add_known(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
+    pub(super) fn add_known(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], inactive: bool) -> Result<(), CliError> {
         let as_it_happens = matches!(self.format, None | Some(Format::Jsonl));
-        self.take(outcome, history, !self.silent && !as_it_happens)
+        self.take(outcome, history, inactive, !self.silent && !as_it_happens)
     }
 
-    fn take(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], print: bool) -> Result<(), CliError> {
+    fn take(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], inactive: bool, print: bool) -> Result<(), CliError> {
         let changes: Vec<Change> = outcome.transitions.iter().map(change).collect();
-        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history };
-        self.tally.add(row.verdict);
+        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history, inactive };
+        self.tally.add(&row);
         for file in &mut self.files {
             file.row(&row).map_err(|error| unwritable(file.path(), &error))?;
         }
@@ -314,10 +314,12 @@ fn table_row(shell: &Shell, row: &ReportRow<'_>) {
     let changes: Vec<&str> = row.changes.iter().map(|change| change.kind).collect();
     let changes = if changes.is_empty() { String::new() } else { format!("  [{}]", changes.join(", ")) };
     let class = row.verdict.class();
+    let inactive = if row.inactive { "  revoked, which counts as a mismatch" } else { "" };
     shell.styled(&[
         (Style::Bold, &format!("{token:>8}  ")),
         (style(class), &format!("{:<10}", class.as_str())),
         (Style::Plain, &format!("{:<20}  {}", reason.as_str(), agent_uri.as_deref().unwrap_or("-"))),
+        (Style::Red, inactive),
         (Style::Yellow, &changes),
     ]);
 }
@@ -334,6 +336,10 @@ fn summary(shell: &Shell, header: &RunHeader, tally: &Tally) {
         (if counts.mismatches > 0 { Style::Red } else { Style::Plain }, &format!("{} mismatch", counts.mismatches)),
         (Style::Plain, &format!(", {} absent, {} undecided", counts.absent, counts.undecided)),
     ]);
+    if tally.inactive() > 0 {
+        let inactive = format!("{:>8}  {:<20}  counted as mismatches (--require-active)", tally.inactive(), "revoked");
+        shell.styled(&[(Style::Red, &inactive)]);
+    }
     let open = Reason::ALL.iter().filter(|reason| matches!(reason.class(), Class::Absent | Class::Undecided));
     for (reason, count) in open.map(|reason| (reason, tally.of_reason(*reason))).filter(|(_, count)| *count > 0) {
         shell.line(&format!("{count:>8}  {:<20}  {}", reason.as_str(), reason.sentence()));

@@ -192,8 +192,8 @@ impl<'a> Session<'a> {
             };
             let Some(outcome) = outcome else { break };
             let outcome = outcome.map_err(database::failed)?;
-            self.count(&mut tally, &outcome.verdict);
-            out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
+            let inactive = count(&mut tally, &outcome.verdict, self.shell);
+            out.add(&outcome, &self.earlier_results(&run, &outcome).await?, inactive)?;
         }
         let mut refused = pump.ended().await.err().map(connect::refused);
         if lost {
@@ -239,14 +239,6 @@ impl<'a> Session<'a> {
         Ok(tally.exit())
     }
 
-    /// Counts for the exit code.
-    fn count(&self, tally: &mut Tally, verdict: &Verdict) {
-        if tally.add(verdict) {
-            let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
-            self.shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
-        }
-    }
-
     /// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
     async fn take_over<'o>(
         &self,
@@ -254,7 +246,7 @@ impl<'a> Session<'a> {
         run: &RunInfo,
         tally: &mut Tally,
         out: &mut Output<'o>,
-        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint]) -> Result<(), CliError>,
+        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint], bool) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let mut after = None;
         loop {
@@ -262,8 +254,8 @@ impl<'a> Session<'a> {
             let Some(last) = results.last() else { return Ok(()) };
             after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
             for outcome in results {
-                self.count(tally, &outcome.verdict);
-                add(out, &outcome, &self.earlier_results(run, &outcome).await?)?;
+                let inactive = count(tally, &outcome.verdict, self.shell);
+                add(out, &outcome, &self.earlier_results(run, &outcome).await?, inactive)?;
             }
         }
     }
@@ -286,10 +278,10 @@ impl<'a> Session<'a> {
                 if of == run.id || !self.args.select.left_out(selection, unchanged, &verdict) {
                     continue;
                 }
-                self.count(tally, &verdict);
+                let inactive = count(tally, &verdict, self.shell);
                 counts.add(verdict.class());
                 let outcome = AuditOutcome { verdict, transitions: Vec::new() };
-                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
+                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?, inactive)?;
             }
         }
     }
@@ -306,6 +298,16 @@ impl<'a> Session<'a> {
             .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
             .collect())
     }
+}
+
+/// Counts for the exit code; says whether the agent counts as a mismatch only because it is revoked.
+pub(super) fn count(tally: &mut Tally, verdict: &Verdict, shell: &Shell) -> bool {
+    let inactive = tally.add(verdict);
+    if inactive {
+        let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
+        shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
+    }
+    inactive
 }
 
 /// Ready when another process has the run.

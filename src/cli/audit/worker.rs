@@ -17,7 +17,7 @@ use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::tally::ExitOptions;
+use crate::cli::tally::{ExitOptions, Tally};
 
 /// How many agents one worker takes at a time.
 pub(super) const PART: usize = 200;
@@ -45,6 +45,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
     let work_options = &args.work;
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(&work_options.node.network, &config)?;
+    let mut tally = args.exit.tally()?;
     crate::cli::block_on(async {
         let mut stop = Stop::on_signals()?;
         let store = work_options.store.open(&config).await?;
@@ -69,15 +70,31 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         audit.block().map_err(|error| connect::refused(error.clone()))?;
         let settings = work_options.record_settings(notifier.as_ref());
         let finished = work(&store, &audit, &run, (&settings, args.lease), stop.clone(), shell).await?;
+        match &finished {
+            Some(finished) if args.exit.requires_active() => count_each(&store, finished, &mut tally, shell).await?,
+            Some(finished) => tally.add_counts(&finished.summary),
+            None => {}
+        }
         notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
         let Some(finished) = finished else { return Ok(Exit::Interrupted) };
         // Whoever began the run may be gone: somebody must say how it ended.
-        let mut tally = args.exit.tally()?;
-        tally.add_counts(&finished.summary);
         history::print_runs(&[finished], shell, output.json);
         Ok(tally.exit())
     })
+}
+
+/// Counts result by result for the exit code: the counts of a run know nothing of revoked agents.
+async fn count_each(store: &Store, run: &RunInfo, tally: &mut Tally, shell: &Shell) -> Result<(), CliError> {
+    let mut after = None;
+    loop {
+        let results = store.results(run, after).await.map_err(database::failed)?;
+        let Some(last) = results.last() else { return Ok(()) };
+        after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+        for outcome in results {
+            super::run::count(tally, &outcome.verdict, shell);
+        }
+    }
 }
 
 /// Works on a shared run until it is done; `None` when told to stop before.
