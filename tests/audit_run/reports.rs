@@ -137,3 +137,29 @@ async fn what_require_active_makes_a_failure_is_one_in_every_report() {
     }
     assert_eq!(tool.run(&[&["audit", "--all"][..], &LOOPBACK].concat()).await.code, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_to_a_dash_goes_to_stdout_and_shares_it_with_nothing() {
+    let tool = Tool::plain();
+    for (more, other) in [
+        (&["--json"][..], "--json"),
+        (&["--jsonl"], "--jsonl"),
+        (&["--format", "csv"], "--format"),
+        (&["--notify-stdout"], "--notify-stdout"),
+        (&["--report", "csv=-"], "another --report"),
+    ] {
+        let args = [&["audit", "--ids", "1", "--node", "http://127.0.0.1:1", "--report", "junit=-"][..], more].concat();
+        let ran = tool.run(&args).await;
+        let sentence = format!("--report junit=- prints on stdout, and {other} does so, too");
+        assert!(ran.code == 2 && (ran.stderr + &ran.stdout).contains(&sentence), "{more:?}");
+    }
+    let net = Devnet::start().await.unwrap();
+    let host = CardHost::http(|_| Answer::ok(b"card")).await;
+    net.register_agent(0, Some(&host.url("/0")), Some(Sha256Digest::of(b"card").0)).await.unwrap();
+    let tool = Tool::on(&net);
+    let mut audit = tool.command(&["audit", "--all", "--report", "json=-", "--report", "csv=a.csv", LOOPBACK[0], LOOPBACK[1]]);
+    let output = audit.current_dir(tool.folder()).output().await.unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &document["summary"]["match"]), (Some(0), &1.into()));
+    assert!(tool.folder().join("a.csv").exists() && !tool.folder().join("-").exists());
+}

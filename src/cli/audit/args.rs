@@ -1,7 +1,6 @@
 //! What a run is told on the command line.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 use cardproof::audit::notify::Notifier;
@@ -19,7 +18,7 @@ use super::select::SelectOptions;
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
-use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
+use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 use crate::cli::tally::ExitOptions;
@@ -142,13 +141,14 @@ fn positive(text: &str) -> Result<usize, String> {
 
 impl RunArgs {
     /// Refuses what could not be done, before any work.
-    pub(super) fn check(&self, config: &Config, config_file: Option<&Path>, shell: &Shell) -> Result<(), CliError> {
+    pub(super) fn check(&self, config: &Config, output: &OutputOptions, shell: &Shell) -> Result<(), CliError> {
         if self.no_store {
             self.work.notify.refuse_without_store(config, shell)?;
         }
+        let printed = output.json.then_some("--json").or(self.work.notify.notify_stdout.then_some("--notify-stdout"));
         let store = if self.no_store { None } else { self.work.store.file(config)? };
-        let read = [self.select.files(), [config_file, self.work.notify.secret_file(config)]].concat();
-        self.format.check(store.as_deref(), &read.into_iter().flatten().collect::<Vec<_>>())
+        let read = [self.select.files(), [output.config.as_deref(), self.work.notify.secret_file(config)]].concat();
+        self.format.check(store.as_deref(), &read.into_iter().flatten().collect::<Vec<_>>(), printed)
     }
 }
 
