@@ -12,6 +12,7 @@ mod mock_node;
 mod node;
 mod owners;
 mod past;
+mod ranges;
 mod reports;
 mod seams;
 mod shared;

@@ -49,6 +49,23 @@ impl Targets {
         Self { ranges: end.checked_sub(1).map(|last| 0..=last).into_iter().collect() }
     }
 
+    /// Those whose token ids are below `end`, and the others.
+    pub fn split(&self, end: u64) -> (Self, Self) {
+        let (mut below, mut others) = (Self::default(), Self::default());
+        for range in &self.ranges {
+            let (first, last) = (*range.start(), *range.end());
+            match end.checked_sub(1) {
+                Some(before) if last <= before => below.ranges.push(first..=last),
+                Some(before) if first <= before => {
+                    below.ranges.push(first..=before);
+                    others.ranges.push(end..=last);
+                }
+                _ => others.ranges.push(first..=last),
+            }
+        }
+        (below, others)
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.ranges.iter().fold(0, |sum, range| sum.saturating_add((range.end() - range.start()).saturating_add(1)))
@@ -200,6 +217,21 @@ mod tests {
         assert_eq!(inside, [1, 2, 3, 4, 5, 7, 9, 10]);
         assert_eq!(Targets::of([7, 3, 4].map(TokenId)).ascending().to_string(), "3-4,7");
         assert!(!Targets::default().contains(TokenId(0)));
+    }
+
+    #[test]
+    fn a_list_is_split_at_an_end() {
+        let list: Targets = "0-3,7,9-18446744073709551615".parse().unwrap();
+        for (end, below, others) in [
+            (0, "", "0-3,7,9-18446744073709551615"),
+            (2, "0-1", "2-3,7,9-18446744073709551615"),
+            (4, "0-3", "7,9-18446744073709551615"),
+            (8, "0-3,7", "9-18446744073709551615"),
+            (u64::MAX, "0-3,7,9-18446744073709551614", "18446744073709551615"),
+        ] {
+            let (before, after) = list.split(end);
+            assert_eq!((before.to_string().as_str(), after.to_string().as_str()), (below, others), "{end}");
+        }
     }
 
     #[test]

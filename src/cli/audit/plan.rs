@@ -46,7 +46,7 @@ impl Session<'_> {
     pub(super) async fn prepare(&self, resume: Resume) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
         let wanted = self.args.select.wanted(&self.network, self.shell)?;
         let known = match &self.store {
-            Some(store) => self.args.select.known(store, &self.scope).await?,
+            Some(store) => self.args.select.known(store, &self.scope, &wanted).await?,
             None => Targets::default(),
         };
         let memory = match &self.store {
@@ -72,6 +72,7 @@ impl Session<'_> {
             begun => begun,
         };
         let audit = audit.map_err(connect::refused)?;
+        let wanted = self.args.select.bounded(wanted, &known, &audit, self.shell).await?;
         let changed = match (&self.store, &memory) {
             (Some(store), Some(memory)) => self.changed(store, &audit, &wanted, memory).await?,
             _ => None,
