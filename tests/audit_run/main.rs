@@ -13,6 +13,7 @@ mod node;
 mod owners;
 mod past;
 mod ranges;
+mod registries;
 mod reports;
 mod seams;
 mod shared;

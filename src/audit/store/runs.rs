@@ -100,6 +100,24 @@ impl Store {
         open.commit().await
     }
 
+    /// The registries that anything is remembered of, in the order in which they were seen first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn scopes(&self) -> Result<Vec<RunScope>, StoreError> {
+        let mut open = self.database.read("reading which registries there are").await?;
+        let select = "SELECT network, genesis, contract_index, contract_subindex FROM scopes ORDER BY id";
+        let rows = open.rows(select, Vec::new()).await?;
+        let scopes = rows.iter().map(|row| {
+            Ok(RunScope {
+                network: unforeign(open.explained(row.text(0))?),
+                genesis: open.explained(row.text(1))?.parse().map_err(|_| open.no("hash of a genesis block"))?,
+                contract: ContractAddress::new(open.explained(row.number(2))?, open.explained(row.number(3))?),
+            })
+        });
+        scopes.collect()
+    }
+
     /// The runs of a scope, the newest first; unfinished ones too.
     ///
     /// # Errors

@@ -44,6 +44,14 @@ impl Targets {
         self.ranges.get(next).is_some_and(|range| range.contains(&id))
     }
 
+    /// Whether all of `others` are among them. Both must be in the order of their token ids.
+    pub fn includes(&self, others: &Self) -> bool {
+        others.ranges.iter().all(|other| {
+            let next = self.ranges.partition_point(|range| range.end() < other.start());
+            self.ranges.get(next).is_some_and(|range| range.start() <= other.start() && other.end() <= range.end())
+        })
+    }
+
     /// The agents from 0 to the one before `end`.
     pub fn below(end: u64) -> Self {
         Self { ranges: end.checked_sub(1).map(|last| 0..=last).into_iter().collect() }

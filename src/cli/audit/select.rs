@@ -8,7 +8,6 @@ use std::sync::Arc;
 use cardproof::audit::store::Store;
 use cardproof::audit::{Audit, AuditSettings, ChangedSince, RunInfo, RunScope, Targets, Unchanged};
 use cardproof::chain::AgentReader;
-use cardproof::digest::Sha256Digest;
 use cardproof::fetch::CardFetcher;
 use cardproof::identity::{AccountAddress, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
@@ -225,7 +224,7 @@ impl SelectOptions {
         };
         let covers = match (&listed, self.of.owner) {
             _ if self.sample.is_some() => None,
-            (Some(listed), _) => Some(format!("ids {}", Sha256Digest::of(listed.clone().ascending().to_string().as_bytes()))),
+            (Some(listed), _) => Some(RunInfo::covers_of(listed)),
             (None, Some(owner)) => Some(format!("owner {owner}")),
             (None, None) => Some(RunInfo::ALL.to_owned()),
         };

@@ -79,7 +79,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         store.close().await;
         let Some(finished) = finished else { return Ok(Exit::Interrupted) };
         // Whoever began the run may be gone: somebody must say how it ended.
-        history::print_runs(&[finished], shell, output.json);
+        history::print_runs(&scope, &[finished], shell, output.json);
         Ok(tally.exit())
     })
 }
