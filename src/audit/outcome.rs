@@ -37,6 +37,8 @@ pub struct RunInfo {
     pub covers: Option<String>,
     /// Whether a daemon began it, which goes on with it by itself.
     pub daemon: bool,
+    /// The options that decide its verdicts, as who began it has written them down; `None` when nobody has.
+    pub terms: Option<String>,
     /// How many agents of each class.
     pub summary: Summary,
 }
@@ -92,6 +94,7 @@ mod tests {
             selection: String::new(),
             covers: Some(covers.into()),
             daemon: false,
+            terms: None,
             summary: Summary::default(),
         }
     }

@@ -119,6 +119,46 @@ async fn a_worker_that_requires_active_agents_counts_a_revoked_one_as_a_mismatch
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_judges_by_the_options_of_the_run_or_not_at_all() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 300).await;
+    let tool = Tool::on(&net);
+    let args = [&["audit", "--all", "--share", "--lease", "1s", "--max-bytes", "3B"][..], &LOOPBACK].concat();
+    let mut killed = tool.command(&args).spawn().unwrap();
+    while host.requests().len() < 20 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    killed.start_kill().unwrap();
+    killed.wait().await.unwrap();
+    let refused = tool.run(&["audit", "worker", "--allow-http", "--json"]).await;
+    assert_eq!((refused.code, refused.json()["code"].as_str()), (2, Some("other_options")), "{}", refused.stderr);
+    let message = "run 1 is judged by other options than these: --allow-private is set there, and not set here";
+    assert_eq!(refused.json()["message"], message);
+    let joined = tool.run(&[&["audit", "worker", "--lease", "1s", "--timeout", "9s", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!((joined.code, &joined.json()["runs"][0]["summary"]["undecided"]), (3, &Value::from(300)), "{}", joined.stderr);
+    assert!(joined.stderr.contains("taken over from run 1: --max-bytes 3, --timeout 20s"), "{}", joined.stderr);
+}
+
+/// The same for who goes on alone: half of a run must not be judged by other options than the rest.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_gone_on_with_is_judged_by_the_options_it_was_begun_with() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 100).await;
+    let tool = Tool::on(&net);
+    let mut killed = tool.command(&[&["audit", "--all", "--max-bytes", "3B"][..], &LOOPBACK].concat()).spawn().unwrap();
+    while host.requests().len() < 20 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    killed.start_kill().unwrap();
+    killed.wait().await.unwrap();
+    let refused = tool.run(&["audit", "--all", "--resume"]).await;
+    assert!(refused.code == 2 && refused.stderr.contains("--allow-http is set there, and not set here"), "{}", refused.stderr);
+    let resumed = tool.run(&[&["audit", "--all", "--resume", "--json"][..], &LOOPBACK].concat()).await;
+    assert_eq!((resumed.code, &resumed.json()["summary"]["undecided"]), (3, &Value::from(100)), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("taken over from run 1: --max-bytes 3"), "{}", resumed.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn c_57_a_url_is_fetched_once_in_all_parts_of_a_process() {
     let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
     let one = host.url("/one");

@@ -106,7 +106,7 @@ async fn the_largest_numbers_and_any_text_come_back_unharmed(stage: Stage) {
     verdict.notes = vec![Note::new(NoteCode::MatchesWithLf), Note::new(NoteCode::BomPresent)];
     let selection = format!("the agents of {hostile}");
     let block = Some(super::stage::block(u64::MAX - 2_000_000_000_000));
-    let new = NewRun { block, selection: &selection, covers: Some(hostile), daemon: true };
+    let new = NewRun { block, selection: &selection, covers: Some(hostile), daemon: true, terms: Some(hostile) };
     let run = stage.store.begin_run(&scope(), new).await.unwrap();
     stage.store.record(&run, vec![verdict.clone()], &settings()).await.unwrap();
     let listed = stage.store.runs(&scope()).await.unwrap().remove(0);

@@ -29,10 +29,12 @@ pub struct NewRun<'a> {
     pub covers: Option<&'a str>,
     /// Whether a daemon begins it.
     pub daemon: bool,
+    /// See [`RunInfo::terms`].
+    pub terms: Option<&'a str>,
 }
 
 const COLUMNS: &str = "runs.id, runs.block_hash, runs.block_height, runs.block_time, runs.started_at, runs.finished_at,
-    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon";
+    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon, runs.terms";
 
 impl Store {
     /// Begins a run.
@@ -134,7 +136,7 @@ pub(super) async fn insert_run(
     (scope_id, scope): (i64, &RunScope),
     new: NewRun<'_>,
 ) -> Result<RunInfo, StoreError> {
-    let NewRun { block, selection, covers, daemon } = new;
+    let NewRun { block, selection, covers, daemon, terms } = new;
     let finished =
         open.row("SELECT id FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL LIMIT 1", vec![scope_id.into()]).await?;
     // As 64 bits with a sign the upper half is negative and yet the higher one.
@@ -154,10 +156,11 @@ pub(super) async fn insert_run(
         known_up_to.into(),
         covers.map(foreign).into(),
         i64::from(daemon).into(),
+        terms.map(foreign).into(),
     ];
     let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
-        known_up_to, covers, daemon, matches, mismatches, absent, undecided)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
+        known_up_to, covers, daemon, terms, matches, mismatches, absent, undecided)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
     let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
     let id = open.explained(row.int(0))?;
     Ok(RunInfo {
@@ -169,6 +172,7 @@ pub(super) async fn insert_run(
         selection: selection.to_owned(),
         covers: covers.map(str::to_owned),
         daemon,
+        terms: terms.map(str::to_owned),
         summary: Summary::default(),
     })
 }
@@ -233,6 +237,7 @@ fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, St
         selection: unforeign(open.explained(row.text(6))?),
         covers: open.explained(row.maybe_text(11))?.map(unforeign),
         daemon: open.explained(row.int(12))? != 0,
+        terms: open.explained(row.maybe_text(13))?.map(unforeign),
         summary: Summary {
             agents: matches.saturating_add(mismatches).saturating_add(absent).saturating_add(undecided),
             matches,

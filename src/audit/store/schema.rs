@@ -115,6 +115,7 @@ const LAYOUTS: &[&[&str]] = &[
         PRIMARY KEY (sink, target))",
         "ALTER TABLE deliveries ADD COLUMN failed_target TEXT",
     ],
+    &["ALTER TABLE runs ADD COLUMN terms TEXT"],
 ];
 
 /// Any number that other programs do not lock.

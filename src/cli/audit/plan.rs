@@ -14,6 +14,7 @@ use cardproof::verify::{Class, Summary};
 use super::database;
 use super::run::{now, Session};
 use super::select::{Selection, Wanted};
+use super::terms::Terms;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
 
@@ -39,6 +40,8 @@ pub(super) struct Plan {
     pub(super) hold: Option<RunHold>,
     /// What `--changed` leaves out as long as it is as it was.
     pub(super) unchanged: Option<Arc<Unchanged>>,
+    /// What it is judged by.
+    pub(super) terms: Terms,
 }
 
 impl Session<'_> {
@@ -57,12 +60,28 @@ impl Session<'_> {
             _ => None,
         };
         let mut interrupted = self.unfinished(resume, &wanted).await?;
+        let own = self.args.work.terms(&self.config, &self.network)?;
+        let mut terms = own.clone();
+        if let Some((left, _)) = &interrupted {
+            match own.clone().join(&left.run) {
+                Ok((joined, taken)) => {
+                    terms = joined;
+                    taken.iter().for_each(|taken| self.shell.note(taken));
+                }
+                Err(error) if resume == Resume::Own => {
+                    self.shell
+                        .note(&format!("the unfinished run is not gone on with, and a new one is begun: {}", error.message));
+                    interrupted = None;
+                }
+                Err(error) => return Err(error.hint("give them again, or begin a new run without --resume")),
+            }
+        }
         let pinned = interrupted.as_ref().and_then(|(interrupted, _)| interrupted.run.block);
-        let audit = match self.begin(pinned, &known, memory.as_ref()).await? {
+        let audit = match self.begin(pinned, &known, memory.as_ref(), &terms).await? {
             Err(error) if resume == Resume::Own && error.kind == ChainErrorKind::BlockNotFound => {
                 self.shell.note(&format!("the unfinished run cannot be gone on with, and a new one is begun: {error}"));
-                interrupted = None;
-                self.begin(None, &known, memory.as_ref()).await?
+                (interrupted, terms) = (None, own);
+                self.begin(None, &known, memory.as_ref(), &terms).await?
             }
             Err(error) if resume == Resume::Asked && error.kind == ChainErrorKind::BlockNotFound => {
                 return Err(
@@ -90,7 +109,8 @@ impl Session<'_> {
             (Some((interrupted, hold)), _) => (interrupted.run, interrupted.done, Some(hold)),
             (None, Some(store)) => {
                 let (selection, covers) = (selection.sentence.as_str(), selection.covers.as_deref());
-                let new = NewRun { block: audit.block().ok(), selection, covers, daemon: self.args.daemon.every.is_some() };
+                let (block, daemon, terms) = (audit.block().ok(), self.args.daemon.every.is_some(), terms.to_json()?);
+                let new = NewRun { block, selection, covers, daemon, terms: Some(&terms) };
                 match store.begin_held(&self.scope, new).await.map_err(database::failed)? {
                     Taken::Mine(run, hold) => (run, HashSet::new(), Some(hold)),
                     Taken::Other(run, owner) => return Err(alive(&run, &owner)),
@@ -108,13 +128,14 @@ impl Session<'_> {
                     selection: selection.sentence.clone(),
                     covers: None,
                     daemon: false,
+                    terms: None,
                     summary: Summary::default(),
                 };
                 (run, HashSet::new(), None)
             }
         };
         let unchanged = memory.map(|memory| memory.unchanged);
-        Ok((audit, Plan { selection, run, done, hold, unchanged }))
+        Ok((audit, Plan { selection, run, done, hold, unchanged, terms }))
     }
 
     /// Pins the block of a run: a new one, or the one that an interrupted run was pinned to.
@@ -123,9 +144,10 @@ impl Session<'_> {
         pinned: Option<Block>,
         known: &Targets,
         memory: Option<&Remembered>,
+        terms: &Terms,
     ) -> Result<Result<Audit<ChainClient, Fetcher>, ChainError>, CliError> {
         let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
-        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
+        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network, terms)?;
         self.args.select.apply(&mut settings, known);
         settings.shared = self.args.share;
         settings.unchanged = memory.map(|memory| Arc::clone(&memory.unchanged));

@@ -116,14 +116,14 @@ impl<'a> Session<'a> {
 
     /// Divides the run among all who join it, is one of them, and reports what all of them found.
     async fn share(&self, store: &Store, audit: &Audit<ChainClient, Fetcher>, plan: Plan, stop: Stop) -> Result<Exit, CliError> {
-        let Plan { selection, run, hold, .. } = plan;
+        let Plan { selection, run, hold, terms, .. } = plan;
         let args = self.args;
         let mut tally = args.exit.tally()?;
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
         let earlier_runs = if args.format.show_history() { earlier_runs(store, &run).await? } else { Vec::new() };
         let mut out = Output::begin(&args.format, self.json, header, earlier_runs, selection.at_most(), self.shell)?;
         store.share_run(&run, &selection.token_ids(), worker::PART).await.map_err(database::failed)?;
-        let settings = args.work.record_settings(self.notifier.as_ref());
+        let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         if worker::work(store, audit, &run, (&settings, args.lease), stop, self.shell).await?.is_none() {
             return Ok(Exit::Interrupted);
         }
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
         mut stop: Stop,
         metrics: Option<&MetricsState>,
     ) -> Result<Exit, CliError> {
-        let Plan { selection, run, done, mut hold, unchanged } = plan;
+        let Plan { selection, run, done, mut hold, unchanged, terms } = plan;
         let (args, store) = (self.args, self.store.as_ref());
         if let Some(store) = store {
             history::say_past(store, &run, self.shell).await?;
@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
             self.shell.note(&format!("going on with run {}: {} agents are done already", run.id, done.len()));
             self.take_over(store, &run, &mut tally, &mut out, Output::add_known).await?;
         }
-        let settings = args.work.record_settings(self.notifier.as_ref());
+        let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
         let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
         let (mut interrupted, mut lost) = (false, false);

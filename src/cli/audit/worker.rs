@@ -27,7 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Join the run that another process shares (cardproof audit --share)
 ///
 /// Takes parts of the run until all are done, those of workers that are gone as well. All need the same database, which for several
-/// machines is PostgreSQL.
+/// machines is PostgreSQL. Cards are judged by the options that the run was begun with: limits are taken over from it, and where it may
+/// reach more than this worker (--allow-private and the like) the worker is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes are about the whole run: 0 every agent matches; 1 a mismatch; 2 refused before any work; 3 \
     undecided, no mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted.")]
@@ -59,7 +60,9 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
             }
         };
         let notifier = work_options.notify.notifier(&config, &work_options.fetch, &work_options.tls, &store, shell)?;
-        let (reader, fetcher, mut settings) = work_options.parts(AtBlock::LastFinalized, &config, &network)?;
+        let (terms, taken) = work_options.terms(&config, &network)?.join(&run)?;
+        taken.iter().for_each(|taken| shell.note(taken));
+        let (reader, fetcher, mut settings) = work_options.parts(AtBlock::LastFinalized, &config, &network, &terms)?;
         select::apply_shared(&mut settings, &store, &run).await?;
         let audit = match run.block {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,
@@ -68,7 +71,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         let audit = audit.map_err(connect::refused)?;
         // Without a node, every result would be that there is none, and others could find better ones.
         audit.block().map_err(|error| connect::refused(error.clone()))?;
-        let settings = work_options.record_settings(notifier.as_ref());
+        let settings = work_options.record_settings(notifier.as_ref(), &terms);
         let finished = work(&store, &audit, &run, (&settings, args.lease), stop.clone(), shell).await?;
         match &finished {
             Some(finished) if args.exit.requires_active() => count_each(&store, finished, &mut tally, shell).await?,
