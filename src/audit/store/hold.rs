@@ -122,9 +122,7 @@ impl Kept {
                 },
             }
         }
-        // By itself the server would free it a little after the connection has ended.
-        let _ = lock::free(&mut session, self.run).await;
-        let _ = session.close().await;
+        Lock::Session(session, self.pool).free(self.run).await;
     }
 
     /// Locks the run once more; `None` when it is another's now. The database may be away for a while, and may take a while to notice
@@ -201,10 +199,12 @@ impl Store {
         };
         let mut open = self.database.write("taking up a run").await?;
         if let Some(workers) = workers(&mut open, run).await? {
+            lock.free(run.id).await;
             return Ok(Taken::Other(run.clone(), workers));
         }
         let me = RunOwner::this_process();
         if note(&mut open, run.id, &me).await? == 0 {
+            lock.free(run.id).await;
             return Ok(Taken::Ended);
         }
         open.commit().await?;

@@ -23,6 +23,18 @@ pub(super) enum Lock {
     Session(PgConnection, PgPool),
 }
 
+impl Lock {
+    /// Frees the lock of this run; when it returns, others can have it. Merely dropped, the server frees it a little after the
+    /// connection has ended.
+    pub(super) async fn free(self, run: i64) {
+        if let Self::Session(mut session, _) = self {
+            let unlock = sqlx::query("SELECT pg_advisory_unlock($1)").persistent(false).bind(number(run));
+            let _ = unlock.execute(&mut session).await;
+            let _ = session.close().await;
+        }
+    }
+}
+
 /// A locked file beside the database. It is removed together with the lock; one that a killed process leaves is in nobody's way.
 #[derive(Debug)]
 pub(super) struct FileLock {
@@ -93,12 +105,6 @@ pub(super) async fn session(pool: &PgPool, run: i64) -> Result<Option<PgConnecti
     }
     session.close().await?;
     Ok(None)
-}
-
-/// Frees the lock of a run; when it returns, others can have it.
-pub(super) async fn free(session: &mut PgConnection, run: i64) -> Result<(), sqlx::Error> {
-    let unlock = sqlx::query("SELECT pg_advisory_unlock($1)").persistent(false).bind(number(run));
-    unlock.execute(session).await.map(|_| ())
 }
 
 fn number(run: i64) -> i64 {
