@@ -12,6 +12,7 @@ mod retry;
 mod run;
 mod select;
 mod stop;
+mod terms;
 mod worker;
 
 use clap::Subcommand;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::{LastResult, Store};
+use cardproof::audit::store::{LastResult, RunHold, Store};
 use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
 use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
@@ -14,7 +14,7 @@ use cardproof::verify::{Summary, Verdict};
 
 use super::args::RunArgs;
 use super::output::Output;
-use super::plan::{Plan, Resume};
+use super::plan::{Plan, Resume, ALIVE};
 use super::pump::{Memory, Pump};
 use super::select::Selection;
 use super::stop::Stop;
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
         let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
-        args.check(&config, output.config.as_deref(), shell)?;
+        args.check(&config, output, shell)?;
         let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
             Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
@@ -91,8 +91,11 @@ impl<'a> Session<'a> {
             }
             prepared = self.prepare(resume) => prepared,
         };
-        if let (Err(_), Some(state)) = (&prepared, metrics) {
-            state.run_failed();
+        if let (Err(error), Some(state)) = (&prepared, metrics) {
+            // What another daemon is at has not failed.
+            if error.code != ALIVE {
+                state.run_failed();
+            }
         }
         let (audit, plan) = prepared?;
         let ended = match &self.store {
@@ -105,7 +108,7 @@ impl<'a> Session<'a> {
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
-            let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
+            let sinks = self.notifier.as_ref().map(Notifier::keys).unwrap_or_default();
             store.forget(keep, &sinks).await.map_err(database::failed)?;
         }
         ended
@@ -113,19 +116,22 @@ impl<'a> Session<'a> {
 
     /// Divides the run among all who join it, is one of them, and reports what all of them found.
     async fn share(&self, store: &Store, audit: &Audit<ChainClient, Fetcher>, plan: Plan, stop: Stop) -> Result<Exit, CliError> {
-        let Plan { selection, run, .. } = plan;
+        let Plan { selection, run, hold, terms, .. } = plan;
         let args = self.args;
         let mut tally = args.exit.tally()?;
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
         let earlier_runs = if args.format.show_history() { earlier_runs(store, &run).await? } else { Vec::new() };
         let mut out = Output::begin(&args.format, self.json, header, earlier_runs, selection.at_most(), self.shell)?;
         store.share_run(&run, &selection.token_ids(), worker::PART).await.map_err(database::failed)?;
-        let settings = args.work.record_settings(self.notifier.as_ref());
+        let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         if worker::work(store, audit, &run, (&settings, args.lease), stop, self.shell).await?.is_none() {
             return Ok(Exit::Interrupted);
         }
         if args.work.notify.notify_stdout {
             out.silence();
+        }
+        if let Some(hold) = hold {
+            hold.release().await;
         }
         self.take_over(store, &run, &mut tally, &mut out, Output::add).await?;
         if out.count() == 0 {
@@ -144,7 +150,7 @@ impl<'a> Session<'a> {
         mut stop: Stop,
         metrics: Option<&MetricsState>,
     ) -> Result<Exit, CliError> {
-        let Plan { selection, run, done, unchanged } = plan;
+        let Plan { selection, run, done, mut hold, unchanged, terms } = plan;
         let (args, store) = (self.args, self.store.as_ref());
         if let Some(store) = store {
             history::say_past(store, &run, self.shell).await?;
@@ -165,10 +171,10 @@ impl<'a> Session<'a> {
             self.shell.note(&format!("going on with run {}: {} agents are done already", run.id, done.len()));
             self.take_over(store, &run, &mut tally, &mut out, Output::add_known).await?;
         }
-        let settings = args.work.record_settings(self.notifier.as_ref());
+        let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
         let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
-        let mut interrupted = false;
+        let (mut interrupted, mut lost) = (false, false);
         loop {
             let outcome = tokio::select! {
                 biased;
@@ -177,14 +183,23 @@ impl<'a> Session<'a> {
                     pump.stop();
                     continue;
                 }
+                () = lost_of(&mut hold), if !lost => {
+                    lost = true;
+                    pump.stop();
+                    continue;
+                }
                 outcome = pump.outcomes.recv() => outcome,
             };
             let Some(outcome) = outcome else { break };
             let outcome = outcome.map_err(database::failed)?;
-            self.count(&mut tally, &outcome.verdict);
-            out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
+            let inactive = count(&mut tally, &outcome.verdict, self.shell);
+            out.add(&outcome, &self.earlier_results(&run, &outcome).await?, inactive)?;
         }
-        let refused = pump.ended().await.err();
+        let mut refused = pump.ended().await.err().map(connect::refused);
+        if lost {
+            let message = format!("another process has taken run {} over while the database could not be reached", run.id);
+            refused.get_or_insert(CliError::cannot_tell("run_taken_over", message));
+        }
         let (checked, complete) = (out.count(), !interrupted && refused.is_none());
         if let (Some(store), true) = (store, complete) {
             let unchanged = match &unchanged {
@@ -197,6 +212,9 @@ impl<'a> Session<'a> {
                 store.finish_run_with(&run, &unchanged).await.map_err(database::failed)?;
             }
         }
+        if let Some(hold) = hold {
+            hold.release().await;
+        }
         if complete && out.count() == 0 {
             return Err(select::empty(&selection.sentence));
         }
@@ -205,7 +223,7 @@ impl<'a> Session<'a> {
         }
         out.finish(&RunEnd { finished_at: now(), complete, earlier_success })?;
         if let Some(error) = refused {
-            return Err(connect::refused(error));
+            return Err(error);
         }
         if interrupted {
             let left = selection.at_most().saturating_sub(checked);
@@ -221,14 +239,6 @@ impl<'a> Session<'a> {
         Ok(tally.exit())
     }
 
-    /// Counts for the exit code.
-    fn count(&self, tally: &mut Tally, verdict: &Verdict) {
-        if tally.add(verdict) {
-            let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
-            self.shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
-        }
-    }
-
     /// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
     async fn take_over<'o>(
         &self,
@@ -236,7 +246,7 @@ impl<'a> Session<'a> {
         run: &RunInfo,
         tally: &mut Tally,
         out: &mut Output<'o>,
-        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint]) -> Result<(), CliError>,
+        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint], bool) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let mut after = None;
         loop {
@@ -244,8 +254,8 @@ impl<'a> Session<'a> {
             let Some(last) = results.last() else { return Ok(()) };
             after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
             for outcome in results {
-                self.count(tally, &outcome.verdict);
-                add(out, &outcome, &self.earlier_results(run, &outcome).await?)?;
+                let inactive = count(tally, &outcome.verdict, self.shell);
+                add(out, &outcome, &self.earlier_results(run, &outcome).await?, inactive)?;
             }
         }
     }
@@ -268,10 +278,10 @@ impl<'a> Session<'a> {
                 if of == run.id || !self.args.select.left_out(selection, unchanged, &verdict) {
                     continue;
                 }
-                self.count(tally, &verdict);
+                let inactive = count(tally, &verdict, self.shell);
                 counts.add(verdict.class());
                 let outcome = AuditOutcome { verdict, transitions: Vec::new() };
-                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
+                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?, inactive)?;
             }
         }
     }
@@ -287,6 +297,24 @@ impl<'a> Session<'a> {
             .rev()
             .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
             .collect())
+    }
+}
+
+/// Counts for the exit code; says whether the agent counts as a mismatch only because it is revoked.
+pub(super) fn count(tally: &mut Tally, verdict: &Verdict, shell: &Shell) -> bool {
+    let inactive = tally.add(verdict);
+    if inactive {
+        let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
+        shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
+    }
+    inactive
+}
+
+/// Ready when another process has the run.
+async fn lost_of(hold: &mut Option<RunHold>) {
+    match hold {
+        Some(hold) => hold.lost().await,
+        None => std::future::pending().await,
     }
 }
 
