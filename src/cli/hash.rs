@@ -1,7 +1,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use cardproof::fetch::{Body, CardFetcher, Origin};
+use cardproof::fetch::{Body, CardFetcher, FetchFailure, Origin};
+use cardproof::verify::Reason;
 
 use super::config::Config;
 use super::connect;
@@ -91,6 +92,17 @@ pub(crate) fn needs_network(offline: bool, url: &str) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A URL that brought no body. One that the user typed and that nobody can fetch is a mistake of typing; whether others may be fetched
+/// later cannot be told now.
+pub(crate) fn not_fetched(url: &str, failure: &FetchFailure, origin: Origin) -> CliError {
+    let (code, message) = (Reason::from(failure.kind).as_str(), format!("{url}: {failure}"));
+    if origin == Origin::User && failure.is_of_the_uri() {
+        CliError::refused(code, message)
+    } else {
+        CliError::cannot_tell(code, message)
+    }
+}
+
 fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
     needs_network(args.offline.unwrap_or(false), url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
@@ -101,9 +113,7 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
                 "truncated",
                 format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
             )),
-            Err(failure) => {
-                Err(CliError::cannot_tell(cardproof::verify::Reason::from(failure.kind).as_str(), format!("{url}: {failure}")))
-            }
+            Err(failure) => Err(not_fetched(url, &failure, Origin::User)),
         }
     })
 }

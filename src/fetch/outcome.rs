@@ -87,3 +87,11 @@ pub struct FetchFailure {
     /// How far it came.
     pub trace: FetchTrace,
 }
+
+impl FetchFailure {
+    /// Whether nothing was asked because of the URI itself: no later run fares better, whoever wrote it has to change it.
+    pub fn is_of_the_uri(&self) -> bool {
+        let by_text = matches!(self.kind, FailureKind::InvalidUri | FailureKind::UnsupportedScheme | FailureKind::BlockedPort);
+        by_text && self.trace.hops.is_empty() && self.trace.status.is_none()
+    }
+}

@@ -8,12 +8,11 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Fetcher, Origin};
 use cardproof::identity::{AgentName, Network};
 use cardproof::registry::AgentRecord;
-use cardproof::verify::Reason;
 
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
-use crate::cli::hash::{is_url, needs_network};
+use crate::cli::hash::{is_url, needs_network, not_fetched};
 use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
@@ -107,9 +106,7 @@ async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Re
             let message = format!("{url}: nothing proves that the body is complete");
             return Err(CliError::cannot_tell("truncated", message));
         }
-        Err(failure) => {
-            return Err(CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{url}: {failure}")));
-        }
+        Err(failure) => return Err(not_fetched(url, &failure, origin)),
     };
     let Some(bytes) = body.kept else {
         let message = format!("{url}: the body has {} bytes, which is more than a card may have here", body.bytes);
