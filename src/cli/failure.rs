@@ -4,7 +4,7 @@ use cardproof::anchor::flow::FlowError;
 use cardproof::anchor::journal::JournalError;
 use cardproof::anchor::keys::KeyError;
 use cardproof::anchor::AnchorError;
-use cardproof::fetch::{FailureKind, FetchFailure};
+use cardproof::fetch::{FailureKind, FetchFailure, Origin};
 use cardproof::verify::Reason;
 use url::{Host, Url};
 
@@ -142,15 +142,15 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
     }
 }
 
-/// A URL that the user typed and that brought nothing. What it says itself can be told at once; what a host does may be otherwise
-/// later.
-pub(crate) fn typed_url(url: &str, failure: &FetchFailure) -> CliError {
+/// A URL that brought no body. What the user typed and nobody can fetch is a mistake that can be told at once; what a host does may be
+/// otherwise later.
+pub(crate) fn of_fetch(url: &str, failure: &FetchFailure, origin: Origin) -> CliError {
     use FailureKind as Kind;
     let message = format!("{url}: {failure}");
     let code = Reason::from(failure.kind).as_str();
     let is_its_own =
         matches!(failure.kind, Kind::InvalidUri | Kind::UnsupportedScheme | Kind::BlockedAddress | Kind::BlockedPort);
-    if is_its_own && failure.trace.hops.is_empty() {
+    if origin == Origin::User && is_its_own && failure.trace.hops.is_empty() {
         return CliError::refused(code, message);
     }
     CliError::cannot_tell(code, message)
