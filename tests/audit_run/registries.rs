@@ -66,3 +66,39 @@ async fn a_run_over_more_ids_tells_what_has_changed_about_some_of_them() {
     let sentence = "no finished run before this one is known to have been about all of these agents";
     assert!(beyond.code == 0 && beyond.stderr.contains(sentence), "{}", beyond.stderr);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_remembered_is_reported_again_in_any_format() {
+    let (net, _host, tool) = bench(3).await;
+    net.register_agent(0, None, Some([1; 32])).await.unwrap();
+    let unknown = tool.run(&["audit", "report"]).await;
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+    let first = tool.run(&[&["audit", "--all", "--json"][..], &LOOPBACK].concat()).await;
+    let again = tool.run(&["audit", "report", "--json"]).await;
+    assert_eq!((again.code, first.code), (4, 4), "{}", again.stderr);
+    let reasons = |document: serde_json::Value| {
+        let results = document["results"].as_array().unwrap().clone();
+        let mut reasons: Vec<_> =
+            results.iter().map(|result| (result["token_id"].to_string(), result["reason"].to_string())).collect();
+        reasons.sort_unstable();
+        (document["summary"].clone(), document["run"]["selection"].clone(), document["run"]["block"].clone(), reasons)
+    };
+    assert_eq!(reasons(again.json()), reasons(first.json()));
+    for format in ["csv", "junit", "markdown", "prometheus", "sarif", "jsonl", "html"] {
+        let ran = tool.run(&["audit", "report", "1", "--format", format]).await;
+        assert!(ran.code == 4 && !ran.stdout.is_empty(), "{format}: {}", ran.stderr);
+    }
+    let table = tool.run(&["audit", "report", "--fail-on", "mismatch"]).await;
+    assert!(table.code == 0 && table.stdout.contains("4 agents: 3 match, 0 mismatch, 1 absent"), "{}", table.stdout);
+    // What was left out because nothing had changed is not there, and that is said.
+    assert_eq!(tool.run(&[&["audit", "--all", "--changed"][..], &LOOPBACK].concat()).await.code, 4);
+    let part = tool.run(&["audit", "report", "2", "--jsonl"]).await;
+    assert!(part.stderr.contains("agents are not in this report: run 2 left them out"), "{}", part.stderr);
+    let none = tool.run(&["audit", "report", "9"]).await;
+    assert!(
+        none.code == 1 && none.stderr.contains(&format!("no run 9 over the registry {} of devnet", net.registry())),
+        "{none:?}"
+    );
+    let both = tool.run(&["audit", "--all", "--notify-stdout", "--format", "csv"]).await;
+    assert!(both.code == 2 && both.stderr.contains("--format and --notify-stdout both print on stdout"), "{}", both.stderr);
+}

@@ -54,6 +54,7 @@ async fn two_workers_split_a_run_and_check_no_agent_twice() {
     assert_valid("audit", &run);
     assert_eq!((&run["summary"]["match"], run["results"].as_array().unwrap().len()), (&Value::from(1000), 1000));
     assert_valid("audit-runs", &second.json());
+    assert!(!second.stderr.contains("audit report"), "who began it is there: {}", second.stderr);
     let (one, other) = (judged(&first.stderr), judged(second.stderr.as_bytes()));
     assert!(one > 0 && other > 0 && one + other == 1000, "{one} and {other}");
     let asked = asked(&host);
@@ -75,6 +76,18 @@ async fn the_share_of_a_killed_worker_is_finished_by_another() {
     assert_eq!(other.code, 0, "{}", other.stderr);
     let summary = other.json()["runs"][0]["summary"].clone();
     assert_eq!((&summary["agents"], &summary["match"]), (&Value::from(600), &Value::from(600)));
+    // The report that the one who began it would have written.
+    assert!(
+        other.stderr.contains("who began run 1 is gone and has written no report: cardproof audit report 1 does"),
+        "{}",
+        other.stderr
+    );
+    let file = tool.folder().join("a.xml");
+    let report = tool.run(&["audit", "report", "1", "--json", "--report", &format!("junit={}", file.display())]).await;
+    assert_valid("audit", &report.json());
+    assert_eq!((report.code, report.json()["results"].as_array().unwrap().len()), (0, 600), "{}", report.stderr);
+    assert_eq!((&report.json()["run"]["complete"], &report.json()["run"]["id"]), (&Value::from(true), &Value::from("1")));
+    assert!(std::fs::read_to_string(file).unwrap().contains(r#"tests="600""#));
 }
 
 /// Whoever began a run may be gone, so whoever ends it says how it ended.

@@ -22,10 +22,10 @@ use crate::cli::shell::{Bar, Shell, Style};
 #[command(next_help_heading = "Output")]
 pub(super) struct FormatOptions {
     /// Print one JSON document a line, for each agent as it finishes
-    #[arg(long, conflicts_with_all = ["json", "format", "notify_stdout"])]
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     jsonl: bool,
     /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus, markdown or html [default: a table]
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "notify_stdout"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     format: Option<Format>,
     /// Also write a report into a file, for example html=audit.html or prometheus=audit.prom (repeatable). A regular file is
     /// replaced when the report is whole; a link is followed; - is stdout, as with --format
@@ -44,10 +44,13 @@ impl FormatOptions {
 
     /// Refuses a report on stdout that something else is printed to. `other` is what else may be.
     fn check_stdout(&self, other: Option<&'static str>) -> Result<(), CliError> {
+        let chosen = self.jsonl.then_some("--jsonl").or(self.format.is_some().then_some("--format"));
+        if let (Some(chosen), Some(other)) = (chosen, other) {
+            return Err(CliError::usage(format!("{chosen} and {other} both print on stdout")).hint("leave one of them out"));
+        }
         let mut dashed = self.report.iter().filter(|report| report.is_stdout());
         let Some(first) = dashed.next() else { return Ok(()) };
-        let other = other.or(self.jsonl.then_some("--jsonl")).or(self.format.is_some().then_some("--format"));
-        let Some(other) = other.or(dashed.next().is_some().then_some("another --report")) else { return Ok(()) };
+        let Some(other) = other.or(chosen).or(dashed.next().is_some().then_some("another --report")) else { return Ok(()) };
         let report = format!("--report {}=-", first.format);
         Err(CliError::usage(format!("{report} prints on stdout, and {other} does so, too")).hint("name a file for one of both"))
     }

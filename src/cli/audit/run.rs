@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::{LastResult, RunHold, Store};
+use cardproof::audit::store::{LastResult, PastResult, RunHold, Store};
 use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
 use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
@@ -75,10 +75,7 @@ impl<'a> Session<'a> {
     /// When a run last succeeded, as far as the memory goes.
     pub(super) async fn earlier_success(&self) -> Result<Option<Timestamp>, CliError> {
         let Some(store) = &self.store else { return Ok(None) };
-        let runs = store.runs(&self.scope).await.map_err(database::failed)?;
-        // A time that is still to come was written by a clock that was wrong.
-        let ended = |run: RunInfo| run.finished_at.filter(|at| run.block.is_some() && *at <= now());
-        Ok(runs.into_iter().find_map(ended))
+        Ok(last_success(&store.runs(&self.scope).await.map_err(database::failed)?))
     }
 
     /// One run from beginning to end, alerts and retention included.
@@ -130,15 +127,16 @@ impl<'a> Session<'a> {
         if args.work.notify.notify_stdout {
             out.silence();
         }
-        if let Some(hold) = hold {
-            hold.release().await;
-        }
-        self.take_over(store, &run, &mut tally, &mut out, Output::add).await?;
+        take_over((store, args.format.show_history()), &run, &mut tally, &mut out, self.shell, Output::add).await?;
         if out.count() == 0 {
             store.discard_run(&run).await.map_err(database::failed)?;
             return Err(select::empty(&selection.sentence));
         }
         out.finish(&RunEnd { finished_at: now(), complete: true, earlier_success })?;
+        // As long as this process has the run in hand, workers know that there will be a report.
+        if let Some(hold) = hold {
+            hold.release().await;
+        }
         Ok(tally.exit())
     }
 
@@ -169,7 +167,8 @@ impl<'a> Session<'a> {
         }
         if let (Some(store), false) = (store, done.is_empty()) {
             self.shell.note(&format!("going on with run {}: {} agents are done already", run.id, done.len()));
-            self.take_over(store, &run, &mut tally, &mut out, Output::add_known).await?;
+            let history = args.format.show_history();
+            take_over((store, history), &run, &mut tally, &mut out, self.shell, Output::add_known).await?;
         }
         let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
@@ -239,27 +238,6 @@ impl<'a> Session<'a> {
         Ok(tally.exit())
     }
 
-    /// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
-    async fn take_over<'o>(
-        &self,
-        store: &Store,
-        run: &RunInfo,
-        tally: &mut Tally,
-        out: &mut Output<'o>,
-        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint], bool) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let mut after = None;
-        loop {
-            let results = store.results(run, after).await.map_err(database::failed)?;
-            let Some(last) = results.last() else { return Ok(()) };
-            after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
-            for outcome in results {
-                let inactive = count(tally, &outcome.verdict, self.shell);
-                add(out, &outcome, &self.earlier_results(run, &outcome).await?, inactive)?;
-            }
-        }
-    }
-
     /// Takes the last verdicts on those agents into the report that the run left out because nothing about them has changed.
     async fn count_unchanged(
         &self,
@@ -288,16 +266,41 @@ impl<'a> Session<'a> {
 
     /// What earlier runs found about an agent, if a report shows it.
     async fn earlier_results(&self, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
-        let store = self.store.as_ref().filter(|_| self.args.format.show_history());
-        let (Some(store), Some(subject)) = (store, &outcome.verdict.subject) else { return Ok(Vec::new()) };
-        let most = HistoryPoint::SHOWN;
-        let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
-        Ok(results
-            .into_iter()
-            .rev()
-            .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
-            .collect())
+        match &self.store {
+            Some(store) if self.args.format.show_history() => earlier_results(store, run, outcome).await,
+            _ => Ok(Vec::new()),
+        }
     }
+}
+
+/// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
+pub(super) async fn take_over<'o>(
+    (store, show_history): (&Store, bool),
+    run: &RunInfo,
+    tally: &mut Tally,
+    out: &mut Output<'o>,
+    shell: &Shell,
+    add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint], bool) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let mut after = None;
+    loop {
+        let results = store.results(run, after).await.map_err(database::failed)?;
+        let Some(last) = results.last() else { return Ok(()) };
+        after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+        for outcome in results {
+            let inactive = count(tally, &outcome.verdict, shell);
+            let earlier = if show_history { earlier_results(store, run, &outcome).await? } else { Vec::new() };
+            add(out, &outcome, &earlier, inactive)?;
+        }
+    }
+}
+
+async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
+    let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
+    let most = HistoryPoint::SHOWN;
+    let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
+    let point = |result: PastResult| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 };
+    Ok(results.into_iter().rev().map(point).collect())
 }
 
 /// Counts for the exit code; says whether the agent counts as a mismatch only because it is revoked.
@@ -320,11 +323,23 @@ async fn lost_of(hold: &mut Option<RunHold>) {
 
 async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, CliError> {
     let runs = store.runs(&run.scope).await.map_err(database::failed)?;
-    let earlier = runs.into_iter().rev().filter(|other| other.id != run.id && other.finished_at.is_some());
-    Ok(earlier.map(|run| RunPoint { at: run.started_at, summary: run.summary }).collect())
+    let earlier: Vec<_> = runs.into_iter().filter(|other| other.id != run.id).collect();
+    Ok(points(&earlier))
 }
 
-fn header(run: &RunInfo) -> RunHeader {
+/// What finished runs found, the oldest first, of `runs`, which are the newest first.
+pub(super) fn points(runs: &[RunInfo]) -> Vec<RunPoint> {
+    let finished = runs.iter().rev().filter(|run| run.finished_at.is_some());
+    finished.map(|run| RunPoint { at: run.started_at, summary: run.summary }).collect()
+}
+
+/// When the newest of `runs`, which are the newest first, succeeded.
+pub(super) fn last_success(runs: &[RunInfo]) -> Option<Timestamp> {
+    // A time that is still to come was written by a clock that was wrong.
+    runs.iter().find_map(|run| run.finished_at.filter(|at| run.block.is_some() && *at <= now()))
+}
+
+pub(super) fn header(run: &RunInfo) -> RunHeader {
     RunHeader {
         id: u64::try_from(run.id).ok().filter(|id| *id > 0),
         network: run.scope.network.clone(),

@@ -74,13 +74,19 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         let settings = work_options.record_settings(notifier.as_ref(), &terms);
         let finished = work(&store, &audit, &run, (&settings, args.lease), stop.clone(), shell).await?;
         match &finished {
-            Some(finished) if args.exit.requires_active() => count_each(&store, finished, &mut tally, shell).await?,
-            Some(finished) => tally.add_counts(&finished.summary),
+            Some(Ended { run: finished, .. }) if args.exit.requires_active() => {
+                count_each(&store, finished, &mut tally, shell).await?
+            }
+            Some(Ended { run: finished, .. }) => tally.add_counts(&finished.summary),
             None => {}
         }
         notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
-        let Some(finished) = finished else { return Ok(Exit::Interrupted) };
+        let Some(Ended { run: finished, is_orphan }) = finished else { return Ok(Exit::Interrupted) };
+        if is_orphan {
+            let id = finished.id;
+            shell.note(&format!("who began run {id} is gone and has written no report: cardproof audit report {id} does"));
+        }
         // Whoever began the run may be gone: somebody must say how it ended.
         history::print_runs(&scope, &[finished], shell, output.json);
         Ok(tally.exit())
@@ -100,6 +106,22 @@ async fn count_each(store: &Store, run: &RunInfo, tally: &mut Tally, shell: &She
     }
 }
 
+/// A shared run that has ended.
+pub(super) struct Ended {
+    run: RunInfo,
+    /// Whether this process has ended it and who began it is gone, with whom its report went.
+    is_orphan: bool,
+}
+
+async fn ended(store: &Store, run: &RunInfo) -> Result<Ended, CliError> {
+    // In this order: who began it has it in hand until the report is written, which comes after its end.
+    let is_owned = store.run_owner(run).await.map_err(database::failed)?.is_some();
+    let runs = store.runs(&run.scope).await.map_err(database::failed)?;
+    let is_open = runs.iter().any(|other| other.id == run.id && other.finished_at.is_none());
+    let run = store.finish_run(run).await.map_err(database::failed)?;
+    Ok(Ended { run, is_orphan: is_open && !is_owned })
+}
+
 /// Works on a shared run until it is done; `None` when told to stop before.
 pub(super) async fn work(
     store: &Store,
@@ -108,7 +130,7 @@ pub(super) async fn work(
     (settings, length): (&RecordSettings, Duration),
     mut stop: Stop,
     shell: &Shell,
-) -> Result<Option<RunInfo>, CliError> {
+) -> Result<Option<Ended>, CliError> {
     let worker = format!("{}-{:016x}", std::process::id(), fastrand::u64(..));
     let mut mine = 0_usize;
     while !stop.is_told() {
@@ -119,7 +141,7 @@ pub(super) async fn work(
             }
             None if store.shares(run).await.map_err(database::failed)?.is_done() => {
                 shell.note(&format!("this worker judged {mine} agents"));
-                return store.finish_run(run).await.map(Some).map_err(database::failed);
+                return ended(store, run).await.map(Some);
             }
             None => tokio::select! {
                 () = stop.told() => {}
