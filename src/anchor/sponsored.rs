@@ -162,8 +162,11 @@ mod tests {
     use crate::identity::ContractAddress;
 
     fn transaction() -> Transaction {
-        let call =
-            Call { contract: ContractAddress::new(12802, 0), receive_name: "CIS-8004.revoke".into(), parameter: vec![0; 9] };
+        let call = Call {
+            contract: ContractAddress::new(12802, 0),
+            receive_name: "CIS-8004.revoke".into(),
+            parameter: [&[8][..], &[0; 9]].concat(),
+        };
         Transaction::new(call, AccountAddress([1; 32]), 7, 1_798_761_600, Energy::Total(9000), 2).unwrap()
     }
 

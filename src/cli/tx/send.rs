@@ -119,7 +119,8 @@ async fn check(
             CliError::refused("unreadable_parameter", format!("{error}; nothing was sent")).hint(ALL_THE_SAME)
         })?;
     }
-    check_url(fetcher, transaction.call(), !args.send.no_url_check, shell).await?;
+    let asked = !args.send.no_url_check;
+    check_url(fetcher, transaction.call(), asked, shell).await.map_err(failure::built)?;
     let check = async {
         let address = transaction.sender();
         let block = chain.pin(AtBlock::LastFinalized).await?;
