@@ -161,7 +161,8 @@ async fn a_card_that_changes_while_the_question_stands_is_not_anchored_in_its_ol
     std::fs::write(&path, b"new").unwrap();
     let publish = || world.host.serve(URI, b"newer".as_slice());
     let refused = world.anchor(1, &request, &mut Thinker { meanwhile: &publish }).await.unwrap_err();
-    assert!(matches!(flow_error(refused), FlowError::HashDiffers { .. }));
+    let FlowError::Changed(what) = flow_error(refused) else { panic!() };
+    assert!(what.contains(URI), "{what}");
     let registering = RegisterRequest {
         card: Some(request.card.clone()),
         uri: OTHER.into(),

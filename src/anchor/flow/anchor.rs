@@ -149,9 +149,22 @@ pub(super) async fn unchanged<F: CardFetcher>(
         }
     }
     if check_url || *card == Card::TrustUrl {
-        check_served(fetcher, uri, Origin::Untrusted, sha256).await?;
+        still_served(fetcher, uri, sha256).await?;
     }
     Ok(())
+}
+
+/// Requires a URI to serve what it served before somebody thought about it.
+///
+/// # Errors
+/// [`FlowError::Changed`], or [`FlowError::Fetch`] when it serves nothing whole any more.
+pub async fn still_served<F: CardFetcher>(fetcher: &F, uri: &str, sha256: Sha256Digest) -> Result<(), FlowError> {
+    match check_served(fetcher, uri, Origin::Untrusted, sha256).await {
+        Err(FlowError::HashDiffers { uri, served, bytes, .. }) => {
+            Err(FlowError::Changed(format!("{uri} began to serve {bytes} other bytes, with SHA-256 {served}")))
+        }
+        served => served,
+    }
 }
 
 /// The record of an agent that can still be changed: for everything else the contract would take a fee and reject.

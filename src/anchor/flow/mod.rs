@@ -14,7 +14,7 @@ mod served;
 mod template;
 mod two_step;
 
-pub use anchor::{anchor, AnchorRequest, Anchored, Card, UriChoice};
+pub use anchor::{anchor, still_served, AnchorRequest, Anchored, Card, UriChoice};
 pub use attendant::{Attendant, Change, Review, Step};
 pub use duplicate::{find_duplicate, Search};
 pub use error::FlowError;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use cardproof::anchor::flow::{check_served, hold, Context, FlowError, Review};
+use cardproof::anchor::flow::{check_served, hold, still_served, Context, FlowError, Review};
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
     check_environment, follow, plan, AnchorError, Call, Choices, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
@@ -200,11 +200,11 @@ impl Command<'_> {
         chain: &ChainClient,
         fetcher: &Fetcher,
     ) -> Result<(), CliError> {
-        if build.is_repeatable() && self.built(build, chain, fetcher).await? != *built {
+        if build.is_repeatable() && build.build(&self.surroundings(Some(chain))).await? != *built {
             let what = "what it was made from was changed, on the chain or in a file";
             return Err(failure::anchor(FlowError::Changed(what.into()).into()));
         }
-        Ok(())
+        require_still_served(fetcher, &built.call, !self.shared.send.no_url_check).await.map_err(failure::anchor)
     }
 
     /// Shows what is about to be signed, and asks where there is somebody to ask.
@@ -400,6 +400,14 @@ pub(super) async fn check_url(fetcher: &Fetcher, call: &Call, asked: bool, shell
             misgiving::warn_of_uri(fetcher, &uri, shell);
             Ok(())
         }
+        None => Ok(()),
+    }
+}
+
+/// What was compared with what the URI serves must be so still after somebody thought about it.
+pub(super) async fn require_still_served(fetcher: &Fetcher, call: &Call, asked: bool) -> Result<(), AnchorError> {
+    match anchored(call).filter(|_| asked) {
+        Some((uri, sha256)) => Ok(still_served(fetcher, &uri, sha256).await?),
         None => Ok(()),
     }
 }

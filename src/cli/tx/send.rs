@@ -22,7 +22,7 @@ use crate::cli::terminal::ccd;
 use super::file::{self, Given};
 use super::options::{ReachOptions, SendOptions};
 use super::readable::{self, MOMENT};
-use super::run::check_url;
+use super::run::{check_url, require_still_served};
 use super::sign::network_of;
 use super::status;
 
@@ -104,23 +104,15 @@ fn complete(document: &Document) -> Result<SignedTransaction, CliError> {
     })
 }
 
-/// Checks everything that can be known before it costs anything: the parameter, what the URI serves, the signatures, the funds, and
+/// Checks everything that can be known before it costs anything: the parameter, the signatures, the funds, and
 /// by a dry run what would come of it. Returns the most it can cost, in microCCD.
-async fn check(
-    args: &Args,
-    signed: &SignedTransaction,
-    chain: &ChainClient,
-    fetcher: &Fetcher,
-    shell: &Shell,
-) -> Result<u64, CliError> {
+async fn check(args: &Args, signed: &SignedTransaction, chain: &ChainClient) -> Result<u64, CliError> {
     let transaction = &signed.transaction;
     if !args.no_dry_run {
         schema_json(transaction.call()).map_err(|error| {
             CliError::refused("unreadable_parameter", format!("{error}; nothing was sent")).hint(ALL_THE_SAME)
         })?;
     }
-    let asked = !args.send.no_url_check;
-    check_url(fetcher, transaction.call(), asked, shell).await.map_err(failure::built)?;
     let check = async {
         let address = transaction.sender();
         let block = chain.pin(AtBlock::LastFinalized).await?;
@@ -181,7 +173,9 @@ async fn submit(
     if turn.after_pending && !args.no_dry_run {
         shell.note("transactions of the account are on their way: what is tried now does not know what they change");
     }
-    let most = check(args, signed, chain, fetcher, shell).await?;
+    let asked = !args.send.no_url_check;
+    check_url(fetcher, transaction.call(), asked, shell).await.map_err(failure::built)?;
+    let most = check(args, signed, chain).await?;
     let cost = format!("{} at most", ccd(most));
     let lines = readable::review(&chain.settings().network.name, transaction, &cost);
     let asked = Instant::now();
@@ -189,7 +183,9 @@ async fn submit(
         return Err(failure::anchor(AnchorError::NotConfirmed));
     }
     if asked.elapsed() > MOMENT {
-        check(args, signed, chain, fetcher, shell).await?;
+        let asked = !args.send.no_url_check;
+        require_still_served(fetcher, transaction.call(), asked).await.map_err(failure::built)?;
+        check(args, signed, chain).await?;
         session.turn(Some(transaction.nonce())).await.map_err(failure::anchor)?;
     }
     session.record(signed).map_err(failure::anchor)?;
