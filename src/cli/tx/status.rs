@@ -205,3 +205,24 @@ fn event_line(event: &Value) -> String {
         .collect();
     format!("{name}: {}", fields.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use cardproof::chain::ChainSettings;
+    use cardproof::identity::Network;
+
+    use super::*;
+
+    #[test]
+    fn a_node_that_did_not_answer_is_not_said_to_know_nothing() {
+        let mut settings = ChainSettings::new(Network::built_in("testnet").unwrap());
+        settings.nodes = vec!["http://127.0.0.1:1".into()];
+        let chain = ChainClient::new(settings).unwrap();
+        for expiry in [None, Some(1)] {
+            let status = Status::unknown(&chain, TransactionHash([1; 32]), expiry);
+            let document = status.to_json(&chain, None);
+            let state = lines(&status, &document).into_iter().find(|(label, ..)| *label == "state").unwrap().1;
+            assert!(state.contains("no node answered") && !state.contains("does not know"), "{state}");
+        }
+    }
+}
