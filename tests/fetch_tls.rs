@@ -120,8 +120,9 @@ fn c_50_an_empty_system_store_is_named_in_the_sentence() {
 #[tokio::test]
 async fn a_body_longer_than_its_content_length_is_seen_through_tls() {
     let authority = Authority::new("test authority");
-    for (length, verified) in [(CARD.len(), true), (9, false)] {
-        let answer = Answer::head(200, &[("Content-Length", &length.to_string())]).write(CARD);
+    for (length, verified) in [(9, true), (9, false)] {
+        let sent = if verified { &CARD[..length] } else { CARD };
+        let answer = Answer::head(200, &[("Content-Length", &length.to_string())]).write(sent);
         let host = CardHost::https(authority.server(NAMES), move |_| answer.clone()).await;
         let url = host.url_at("cards.example", "/card.json");
         let fetcher = fetcher(Some(authority.pem_file()));
