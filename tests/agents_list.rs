@@ -257,8 +257,44 @@ async fn an_overwritten_agent_keeps_the_fields_of_its_user() {
     assert_eq!(list.run(&["add", "echo", "http://third", "--on-conflict", "overwrite"]).await.code, 0);
     let entry = list.run(&["show", "echo", "--json"]).await.json()["agent"].clone();
     assert_eq!((entry["url"].as_str(), entry["z-note"].as_str()), (Some("http://third"), Some("kept é")));
-    assert!(entry["x-cardproof"]["badge"].is_string() && entry["description"].is_null(), "{entry}");
+    assert!(entry["x-cardproof"].is_null() && entry["description"].is_null(), "{entry}");
     assert!(list.text().contains("12345678901234567890123") && list.text().contains("kept \\u00e9"), "{}", list.text());
+}
+
+/// Whoever takes over a name would otherwise be verified as the agent that had it before.
+#[tokio::test]
+async fn an_agent_in_the_place_of_another_does_not_inherit_its_identity_on_chain() {
+    let anonymous = CardHost::http(|request| match request.path.as_str() {
+        "/.well-known/agent-card.json" => Answer::ok(
+            "{\"name\":\"Market Data Agent\",\"supportedInterfaces\":[{\"url\":\"https://evil.example\"}],\"skills\":[]}",
+        ),
+        _ => Answer::status(404),
+    })
+    .await;
+    let identified = CardHost::http(|_| Answer::ok(std::fs::read("tests/cards/combined.json").unwrap())).await;
+    let import = List::new(None);
+    let file = import.write("other.json", r#"[{"name":"Market Data Agent","url":"http://evil.example"}]"#);
+    for args in [&["add", "Market Data Agent", "http://evil.example"][..], &["import", &file], &["discover", &anonymous.url("")]]
+    {
+        let list = List::new(None);
+        assert_eq!(list.run(&["discover", &identified.url("/card.json")]).await.code, 0);
+        assert!(list.text().contains("card_url") && list.text().contains("Mf22soLh1NuZYFgBK8iSs"), "{}", list.text());
+        let ran = list.run(&[args, &["--on-conflict", "overwrite"]].concat()).await;
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        let found = targets(&ListFile::at(&list.path).unwrap().read().unwrap()).unwrap();
+        assert_eq!((found.agents, found.without), (vec![], vec!["Market Data Agent".to_owned()]), "{args:?}");
+        assert!(!list.text().contains("card_url") && list.text().contains("evil.example"), "{}", list.text());
+    }
+}
+
+#[tokio::test]
+async fn a_list_with_a_byte_order_mark_is_read_and_written_without_it() {
+    let list = List::new(Some(&format!("\u{feff}{EXAMPLE}")));
+    assert_eq!(list.run(&["export"]).await.stdout, EXAMPLE);
+    assert_eq!(list.run(&["add", " echo", "http://b", "--on-conflict", "skip"]).await.stdout, "skipped     echo\n");
+    assert_eq!(list.run(&["add", " b\u{a0}", "http://b"]).await.code, 0);
+    assert_eq!(list.names(), ["echo", "server-claude", "b"], "blanks around a name are no part of it");
+    assert!(list.text().starts_with('{'), "{}", list.text());
 }
 
 #[tokio::test]
@@ -389,4 +425,43 @@ async fn writers_at_the_same_time_all_get_their_agent_in() {
     let mut found = list.names();
     found.sort();
     assert_eq!(found, names);
+}
+
+#[tokio::test]
+async fn a_list_that_is_not_there_and_cannot_be_made_is_called_so() {
+    let list = List::new(None);
+    let nowhere = list.tool.folder().join("none/registry.json");
+    for args in [&["list"][..], &["show", "a"], &["export"], &["add", "a", "http://localhost:1"]] {
+        let ran = list.tool.run(&[&["agents", "--registry", nowhere.to_str().unwrap()], args].concat()).await;
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("there is no agent list at") && !ran.stderr.contains("as it was"),
+            "{args:?}: {}",
+            ran.stderr
+        );
+    }
+    // A folder is read, and is none.
+    let folder = list.tool.folder().to_str().unwrap().to_owned();
+    let ran = list.tool.run(&["agents", "--registry", &folder, "list"]).await;
+    assert!(ran.code == 2 && ran.stderr.contains("cannot be read"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_shown_as_it_is_comes_in_by_no_way() {
+    let list = List::new(None);
+    let file = list.tool.folder().join("new.json");
+    for name in ["a\u{1b}[31m", "a\nb", "a\u{202e}b", "a\u{200f}"] {
+        let ran = list.run(&["add", name, "http://localhost:1"]).await;
+        assert!(ran.code == 2 && ran.stderr.contains("hides or turns round"), "{}", ran.stderr);
+        let good = json!({"name": "good", "url": "http://localhost:2"});
+        for import in
+            [json!([good, {"name": name, "url": "http://localhost:1"}]), json!({"agents": [{"name": name, "url": "u"}]})]
+        {
+            std::fs::write(&file, import.to_string()).unwrap();
+            let ran = list.run(&["import", file.to_str().unwrap(), "--on-conflict", "skip"]).await;
+            assert!(ran.code == 2 && ran.stderr.contains("hides or turns round"), "{}", ran.stderr);
+            assert!(ran.stderr.contains("agent number"), "{}", ran.stderr);
+        }
+    }
+    assert!(!list.path.exists() || list.names().is_empty(), "nothing of it came in");
 }

@@ -108,7 +108,7 @@ async fn what_is_wrong_before_a_block_is_refused_with_a_sentence() {
     assert!(refusal(&mut node, raw(&rich, 1, 30_000, past, &update)).await.contains("expired at 1600000000"));
     assert!(refusal(&mut node, raw(&rich, 1, 100, soon(), &update)).await.contains("checking it costs"));
     assert!(refusal(&mut node, raw(&rich, 1, 3_000_001, soon(), &update)).await.contains("a block has only 3000000"));
-    assert!(refusal(&mut node, raw(&poor, 1, 30_000, soon(), &update)).await.contains("1000000 microCCD to spend"));
+    assert!(refusal(&mut node, raw(&poor, 1, 30_000, soon(), &update)).await.contains("1.000000 CCD to spend"));
     let stranger = WalletAccount { address: AccountAddress([9; 32]), ..wallet(&net, 0) };
     assert!(refusal(&mut node, raw(&stranger, 1, 30_000, soon(), &update)).await.contains("there is no account"));
     let scheduled = Payload::TransferWithSchedule { to: other.address, schedule: vec![] };

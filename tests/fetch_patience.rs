@@ -43,8 +43,12 @@ async fn c_35_a_status_other_than_200_has_no_digest() {
 
 /// Answers `first` once and the card ever after.
 async fn first_then_card(first: Answer) -> CardHost {
+    first_then(first, Answer::ok(CARD)).await
+}
+
+async fn first_then(first: Answer, ever_after: Answer) -> CardHost {
     let asked = AtomicUsize::new(0);
-    CardHost::http(move |_| if asked.fetch_add(1, Ordering::SeqCst) == 0 { first.clone() } else { Answer::ok(CARD) }).await
+    CardHost::http(move |_| if asked.fetch_add(1, Ordering::SeqCst) == 0 { first.clone() } else { ever_after.clone() }).await
 }
 
 fn with_retries() -> FetchSettings {
@@ -93,6 +97,24 @@ async fn c_14_a_cached_error_shows_its_age() {
 }
 
 #[tokio::test]
+async fn c_14_a_cached_refusal_is_asked_for_once_more_past_the_cache() {
+    for status in [403, 404, 410] {
+        let host = CardHost::http(move |request| match request.header("cache-control") {
+            Some("no-cache") => Answer::ok(CARD),
+            _ => Answer::with(status, &[("Age", "329423")], ""),
+        })
+        .await;
+        assert!(comes(with_retries(), &host.url("/")).await, "{status}");
+        let stubborn = CardHost::http(move |_| Answer::with(status, &[("Age", "329423")], "")).await;
+        assert!(failure(with_retries(), &stubborn.url("/")).await.message.contains("(Age: 329423)"));
+        assert_eq!(stubborn.requests().len(), 2, "{status}");
+    }
+    let fresh = CardHost::http(|_| Answer::with(404, &[("Age", "0")], "")).await;
+    failure(with_retries(), &fresh.url("/")).await;
+    assert_eq!(fresh.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_broken_answer_is_tried_again_and_a_missing_card_is_not() {
     let cut = Answer::head(200, &[("Content-Length", "99")]).write("x").then(Act::Close);
     for first in [cut, Answer::default().then(Act::Close), Answer::default().then(Act::Reset)] {
@@ -103,6 +125,39 @@ async fn a_broken_answer_is_tried_again_and_a_missing_card_is_not() {
     let host = CardHost::http(|_| Answer::status(404)).await;
     failure(with_retries(), &host.url("/")).await;
     assert_eq!(host.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_the_server_closes_costs_no_try() {
+    for end in [Act::Close, Act::Reset] {
+        let asked = AtomicUsize::new(0);
+        let host = CardHost::http(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+            1 => Answer::default().then(end.clone()),
+            _ => Answer::ok(CARD),
+        })
+        .await;
+        // One try alone.
+        let fetcher = Fetcher::new(loopback()).unwrap();
+        for _ in 0..2 {
+            assert!(fetcher.fetch(&host.url("/"), Origin::Untrusted).await.is_ok());
+        }
+        assert_eq!((host.requests().len(), host.connections()), (3, 2));
+        assert_eq!(host.requests()[2].header("cache-control"), None, "it is no retry");
+    }
+}
+
+#[tokio::test]
+async fn a_new_connection_that_is_closed_without_an_answer_is_a_failed_try() {
+    let host = CardHost::http(|_| Answer::default().then(Act::Close)).await;
+    let first = failure(loopback(), &host.url("/")).await;
+    assert_eq!((first.kind, host.connections()), (FailureKind::ConnectFailure, 1), "{first}");
+    // After a kept connection one new one is tried, and no more.
+    let host = first_then(Answer::ok(CARD), Answer::default().then(Act::Close)).await;
+    let fetcher = Fetcher::new(loopback()).unwrap();
+    assert!(fetcher.fetch(&host.url("/"), Origin::Untrusted).await.is_ok());
+    let second = fetcher.fetch(&host.url("/"), Origin::Untrusted).await.unwrap_err();
+    assert_eq!((second.kind, host.requests().len()), (FailureKind::ConnectFailure, 3), "{second}");
+    assert!(!second.message.contains("tried"), "{second}");
 }
 
 #[tokio::test]

@@ -118,6 +118,20 @@ fn c_50_an_empty_system_store_is_named_in_the_sentence() {
 }
 
 #[tokio::test]
+async fn a_body_longer_than_its_content_length_is_seen_through_tls() {
+    let authority = Authority::new("test authority");
+    for (length, verified) in [(CARD.len(), true), (9, false)] {
+        let answer = Answer::head(200, &[("Content-Length", &length.to_string())]).write(CARD);
+        let host = CardHost::https(authority.server(NAMES), move |_| answer.clone()).await;
+        let url = host.url_at("cards.example", "/card.json");
+        let fetcher = fetcher(Some(authority.pem_file()));
+        let first = fetcher.fetch(&url, Origin::Untrusted).await.unwrap();
+        let again = fetcher.look_again(&url, first, Sha256Digest::of(b"another card")).await;
+        assert_eq!((again.length_verified, host.requests().len()), (verified, 2));
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_ends_without_close_notify_is_truncated() {
     let authority = Authority::new("test authority");
     let trusted = Some(authority.pem_file());
@@ -258,4 +272,68 @@ async fn an_http2_reset_or_a_length_that_is_not_reached_is_no_card() {
     }
     let short = over_http2(Some(99), &[CARD], None).await.unwrap_err();
     assert_eq!((short.kind, short.retryable), (FailureKind::Truncated, true), "{short}");
+}
+
+/// The first connection answers one request and says good-bye at the second; every other one answers.
+#[tokio::test]
+async fn a_kept_encrypted_connection_that_the_server_closes_costs_no_try() {
+    let authority = Authority::new("test authority");
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let host = CardHost::https(authority.server(NAMES), move |_| match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+        1 => Answer::default().then(Act::Close),
+        _ => Answer::ok(CARD),
+    })
+    .await;
+    let fetcher = fetcher(Some(authority.pem_file()));
+    for _ in 0..2 {
+        fetcher.fetch(&host.url_at("cards.example", "/"), Origin::Untrusted).await.unwrap();
+    }
+    assert_eq!((host.requests().len(), host.connections()), (3, 2));
+}
+
+/// A server of frames alone: each connection answers one request with the card, and the next crosses its GOAWAY.
+async fn good_byes(tls: ServerConfig) -> u16 {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let settings = frame(4, 0, 0, &[]);
+    let answer = [frame(1, 4, 1, &[0x88]), frame(0, 1, 1, CARD)].concat();
+    let good_bye = frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let (acceptor, settings) = (acceptor.clone(), settings.clone());
+            let mut answers = [good_bye.clone(), answer.clone()].to_vec();
+            tokio::spawn(async move {
+                let mut stream = acceptor.accept(socket).await.unwrap();
+                stream.read_exact(&mut [0; 24]).await.unwrap();
+                stream.write_all(&settings).await.unwrap();
+                let mut head = [0; 9];
+                while stream.read_exact(&mut head).await.is_ok() {
+                    let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+                    stream.read_exact(&mut payload).await.unwrap();
+                    if head[3] == 1 {
+                        stream.write_all(&answers.pop().unwrap_or_default()).await.unwrap();
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_kept_http2_connection_that_goes_away_costs_no_try() {
+    let authority = Authority::new("test authority");
+    let mut tls = ServerConfig::clone(&authority.server(NAMES));
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    let port = good_byes(tls).await;
+    let fetcher = fetcher(Some(authority.pem_file()));
+    for _ in 0..2 {
+        let card = fetcher.fetch(&format!("https://cards.example:{port}/"), Origin::Untrusted).await.unwrap();
+        assert_eq!(card.body.sha256, Sha256Digest::of(CARD));
+    }
 }

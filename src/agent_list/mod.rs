@@ -34,6 +34,14 @@ pub enum ListError {
         /// Why.
         source: std::io::Error,
     },
+    /// There is no list, and none can be made.
+    #[error("there is no agent list at {path}, and none can be made there: {source}")]
+    Create {
+        /// Where it would be.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The file could not be written; it is as it was.
     #[error("{path} cannot be written, and is as it was: {source}")]
     Write {

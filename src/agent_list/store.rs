@@ -116,7 +116,7 @@ impl ListFile {
     /// Reads the list, and makes an empty one first when there is none.
     ///
     /// # Errors
-    /// See [`ListFile::read`]; [`ListError::Write`] when an empty one cannot be made.
+    /// See [`ListFile::read`]; [`ListError::Create`] when an empty one cannot be made.
     pub fn read_or_create(&self) -> Result<AgentList, ListError> {
         match self.read() {
             Err(error) if is_missing(&error) => self.update(|list| Ok(list.clone())),
@@ -132,7 +132,7 @@ impl ListFile {
                 _ => Ok(()),
             }
         });
-        made.map_err(|source| self.write_error(source))
+        made.map_err(|source| ListError::Create { path: self.path.clone(), source })
     }
 
     /// Changes the list: reads it under the lock, lets `change` work on it, and writes it when it changed.
@@ -156,8 +156,13 @@ impl ListFile {
         Ok(result)
     }
 
+    /// Why the list is not changed, or, where there is none, why it stays so.
     fn write_error(&self, source: io::Error) -> ListError {
-        ListError::Write { path: self.path.clone(), source }
+        let path = self.path.clone();
+        match self.path.try_exists() {
+            Ok(true) => ListError::Write { path, source },
+            _ => ListError::Create { path, source },
+        }
     }
 
     /// `.<name><suffix>` beside the list.
@@ -234,6 +239,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = ListFile::at(&folder.path().join("registry.json")).unwrap();
         assert!(matches!(file.read(), Err(ListError::Read { .. })));
+        let nowhere = ListFile::at(&folder.path().join("none/registry.json")).unwrap();
+        assert!(matches!(nowhere.read_or_create(), Err(ListError::Create { .. })));
         assert!(file.read_or_create().unwrap().entries().is_empty());
         assert_eq!(fs::read_to_string(file.path()).unwrap(), AgentList::EMPTY);
     }

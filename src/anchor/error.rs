@@ -1,3 +1,4 @@
+use crate::amount::MicroCcd;
 use crate::chain::{ChainError, TransactionHash};
 use crate::identity::AccountAddress;
 use crate::registry::Timestamp;
@@ -123,7 +124,7 @@ pub enum AnchorError {
         allowed: u64,
     },
     /// The sender cannot pay.
-    #[error("account {address} has {available} microCCD at its disposal, and the transaction may cost {cost}")]
+    #[error("account {address} has {} at its disposal, and the transaction may cost {}", MicroCcd(*available), MicroCcd(*cost))]
     InsufficientFunds {
         /// The account.
         address: AccountAddress,
@@ -206,4 +207,17 @@ pub enum AnchorError {
     /// Nobody said yes.
     #[error("it was not confirmed: nothing was signed or sent")]
     NotConfirmed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_in_sentences_are_in_ccd() {
+        let error = AnchorError::InsufficientFunds { address: AccountAddress([7; 32]), available: 1_500_000, cost: 15_430_833 };
+        let text = error.to_string();
+        assert!(text.contains("1.500000 CCD at its disposal") && text.ends_with("may cost 15.430833 CCD"), "{text}");
+        assert!(!text.contains("microCCD"), "{text}");
+    }
 }

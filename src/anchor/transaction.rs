@@ -8,6 +8,7 @@ use concordium_rust_sdk::common::types::{CredentialIndex, KeyIndex, Signature, T
 use concordium_rust_sdk::common::{from_bytes, to_bytes};
 use concordium_rust_sdk::types::Nonce;
 
+use crate::amount::MicroCcd;
 use crate::chain::TransactionHash;
 use crate::identity::{AccountAddress, ContractAddress};
 
@@ -177,8 +178,8 @@ impl Transaction {
         };
         if update.amount.micro_ccd() != 0 {
             return refuse(format!(
-                "it sends {} microCCD to the contract, and no entry point takes money",
-                update.amount.micro_ccd()
+                "it sends {} to the contract, and no entry point takes money",
+                MicroCcd(update.amount.micro_ccd())
             ));
         }
         let contract = ContractAddress::new(update.address.index, update.address.subindex);
@@ -330,7 +331,7 @@ mod tests {
         let mut paid = bytes;
         paid[payload + 8] = 1;
         let error = SignedTransaction::from_block_item(&paid).unwrap_err().to_string();
-        assert!(error.contains("1 microCCD"), "{error}");
+        assert!(error.contains("it sends 0.000001 CCD"), "{error}");
     }
 
     proptest! {

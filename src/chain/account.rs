@@ -9,6 +9,7 @@ use tonic::Code;
 use super::block::hash32;
 use super::node::Node;
 use super::{Block, ChainClient, ChainError};
+use crate::amount::MicroCcd;
 use crate::identity::AccountAddress;
 
 /// An account as the chain has it at a block.
@@ -85,7 +86,7 @@ impl ChainClient {
     /// Whatever keeps a node from answering.
     pub async fn account(&self, block: &Block, address: AccountAddress) -> Result<Option<Account>, ChainError> {
         let describe = |account: &Option<Account>| match account {
-            Some(account) => format!("account {address} has {} microCCD and nonce {}", account.balance, account.next_nonce),
+            Some(account) => format!("account {address} has {} and nonce {}", MicroCcd(account.balance), account.next_nonce),
             None => format!("there is no account {address}"),
         };
         self.nodes.ask(describe, |node| async move { node.account(block, address).await }).await
@@ -110,7 +111,7 @@ impl ChainClient {
     /// newer than this program.
     pub async fn energy_price(&self, block: &Block) -> Result<EnergyPrice, ChainError> {
         let describe =
-            |price: &EnergyPrice| format!("1000000 NRG cost {} microCCD", price.microccd(1_000_000).unwrap_or(u64::MAX));
+            |price: &EnergyPrice| format!("1000000 NRG cost {}", MicroCcd(price.microccd(1_000_000).unwrap_or(u64::MAX)));
         self.nodes.ask(describe, |node| async move { node.energy_price(block).await }).await
     }
 }

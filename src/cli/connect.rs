@@ -67,6 +67,9 @@ pub(crate) fn fetch_settings(options: &FetchOptions, tls: &TlsOptions, config: &
     let mut settings = FetchSettings {
         allow_http: options.allow_http.unwrap_or(configured.allow_http),
         allow_private: options.allow_private.unwrap_or(configured.allow_private),
+        // A no that was said holds for what was typed, too.
+        typed_http: options.allow_http != Some(false),
+        typed_private: options.allow_private != Some(false),
         allow_hosts: if options.allow_host.is_empty() { configured.allow_host.clone() } else { options.allow_host.clone() },
         ipfs_gateways: if options.ipfs_gateway.is_empty() {
             configured.ipfs_gateway.clone()

@@ -1,10 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use cardproof::fetch::{Body, CardFetcher, Origin};
 
 use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
+use super::failure;
+use super::input;
 use super::options::{FetchOptions, OutputOptions, TlsOptions};
 use super::shell::Shell;
 use super::switch::Switch;
@@ -14,7 +17,7 @@ use super::switch::Switch;
 pub(crate) struct Args {
     /// Files, URLs (https:, http:, data:, ipfs:), or - for standard input
     #[arg(value_name = "FILE|URL", required = true)]
-    sources: Vec<String>,
+    sources: Vec<OsString>,
     /// Do only what needs no network
     #[arg(long, env = "CARDPROOF_OFFLINE", value_parser = Switch, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     offline: Option<bool>,
@@ -28,7 +31,10 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let config = Config::load(output.config.as_deref())?;
     let (mut hashed, mut failures) = (0, Vec::new());
     for source in &args.sources {
-        let body = if is_url(source) { fetch(source, args, &config) } else { read(Path::new(source)) };
+        let body = match source.to_str().filter(|source| is_url(source)) {
+            Some(url) => fetch(url, args, &config),
+            None => read(Path::new(source)),
+        };
         let body = match body {
             Ok(body) => body,
             Err(failure) => {
@@ -40,12 +46,12 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         if output.json {
             shell.document_line(&serde_json::json!({
                 "schema": "cardproof.hash/1",
-                "source": source,
+                "source": source.to_string_lossy(),
                 "sha256": body.sha256.to_string(),
                 "bytes": body.bytes,
             }));
         } else {
-            shell.line(&checksum_line(&body, source));
+            shell.bytes(&checksum_line(&body, source));
         }
     }
     let Some(first) = failures.first().map(|failure| failure.exit) else { return Ok(Exit::Ok) };
@@ -55,16 +61,20 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     last.map_or(Ok(first), |failure| Err(CliError { exit: first, ..failure }))
 }
 
-/// A line that `sha256sum --check` reads: a name with a line break or a backslash is escaped, which a backslash at the line's
-/// beginning says.
-fn checksum_line(body: &Body, source: &str) -> String {
-    let sha256 = body.sha256;
-    if source.contains(['\\', '\n', '\r']) {
-        let source = source.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
-        format!("\\{sha256}  {source}")
-    } else {
-        format!("{sha256}  {source}")
+/// The line that sha256sum prints, to the byte, so that its `--check` reads it: a name with a line break or a backslash is escaped,
+/// which a backslash at the line's beginning says, and every other name is as it is.
+fn checksum_line(body: &Body, source: &OsStr) -> Vec<u8> {
+    let mut name = Vec::new();
+    for byte in source.as_encoded_bytes() {
+        match byte {
+            b'\\' => name.extend(b"\\\\"),
+            b'\n' => name.extend(b"\\n"),
+            b'\r' => name.extend(b"\\r"),
+            other => name.push(*other),
+        }
     }
+    let mark = if name.len() > source.len() { "\\" } else { "" };
+    [format!("{mark}{}  ", body.sha256).as_bytes(), &name, b"\n"].concat()
 }
 
 /// Whether a source is a URL and not a file: it starts with a scheme that is fetched.
@@ -92,19 +102,12 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
                 "truncated",
                 format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
             )),
-            Err(failure) => {
-                Err(CliError::cannot_tell(cardproof::verify::Reason::from(failure.kind).as_str(), format!("{url}: {failure}")))
-            }
+            Err(failure) => Err(failure::of_fetch(url, &failure, Origin::User)),
         }
     })
 }
 
 /// Reads a file, or standard input for `-`, and hashes it as it passes.
 pub(crate) fn read(path: &Path) -> Result<Body, CliError> {
-    let named = |error: std::io::Error| CliError::usage(format!("{} cannot be read: {error}", PathBuf::from(path).display()));
-    if path == Path::new("-") {
-        Body::read(std::io::stdin().lock(), u64::MAX).map_err(named)
-    } else {
-        std::fs::File::open(path).and_then(|file| Body::read(file, u64::MAX)).map_err(named)
-    }
+    input::open(path).and_then(|input| Body::read(input, u64::MAX)).map_err(|error| input::unreadable(path, &error))
 }

@@ -17,16 +17,20 @@ impl Drop for Watch {
 }
 
 /// From now on they end the process with 130 and it says how to follow the transaction. Call it on the runtime.
+pub(crate) fn watch(hash: TransactionHash, shell: &Shell) -> Watch {
+    watch_saying(format!("interrupted; follow it with cardproof tx status {hash}"), shell)
+}
+
+/// From now on they end the process with 130 and this message. Call it on the runtime.
 ///
 /// A task of its own watches, because a question at the terminal holds the one that asks.
-pub(crate) fn watch(hash: TransactionHash, shell: &Shell) -> Watch {
+pub(crate) fn watch_saying(message: String, shell: &Shell) -> Watch {
     let shell = shell.clone();
     let ends = Ends::listen();
     let task = tokio::spawn(async move {
         // Without signals the transaction goes on just the same.
         let Ok(mut ends) = ends else { return };
         ends.next().await;
-        let message = format!("interrupted; follow it with cardproof tx status {hash}");
         shell.failure(&CliError { exit: Exit::Interrupted, code: "interrupted", message, hint: None });
         std::process::exit(i32::from(Exit::Interrupted as u8));
     });

@@ -57,10 +57,16 @@ impl<'a> Look<'a> {
         Self { shell, review: None }
     }
 
-    /// The end of a dry run: what was seen, or why it did not come so far.
-    pub(crate) fn end(&self, error: AnchorError, network: &Network, json: bool) -> Result<Exit, CliError> {
+    /// The end of a dry run: what was seen, or why it did not come so far, which `failed` tells.
+    pub(crate) fn end(
+        &self,
+        error: AnchorError,
+        network: &Network,
+        json: bool,
+        failed: impl Fn(AnchorError) -> CliError,
+    ) -> Result<Exit, CliError> {
         let (AnchorError::NotConfirmed, Some(review)) = (&error, &self.review) else {
-            return Err(failure::anchor(error));
+            return Err(failed(error));
         };
         if json {
             self.shell.document(&document(review, network)?);

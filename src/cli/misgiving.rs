@@ -2,12 +2,20 @@
 
 use cardproof::anchor::flow::has_placeholder;
 use cardproof::card::{lint, Code, Document, Finding, LintContext, Node, Severity};
+use cardproof::fetch::Fetcher;
 
 use super::shell::Shell;
 
 /// Warns of a card that readers could not use.
 pub(crate) fn warn(card: &[u8], shell: &Shell) {
     misgivings(card).iter().for_each(|misgiving| shell.warning(misgiving));
+}
+
+/// Warns of a URI that a verifier with these settings would refuse to fetch.
+pub(crate) fn warn_of_uri(fetcher: &Fetcher, uri: &str, shell: &Shell) {
+    if let Err(failure) = fetcher.judge(uri) {
+        shell.warning(&format!("verifiers will not fetch {uri}: {failure}"));
+    }
 }
 
 /// One sentence for each kind of fault.

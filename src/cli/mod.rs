@@ -2,6 +2,7 @@
 
 mod agents;
 mod anchor;
+mod anchoring;
 mod audit;
 mod card;
 mod completions;
@@ -14,6 +15,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod hash;
+mod input;
 mod interrupt;
 mod look;
 mod man;

@@ -8,6 +8,7 @@ use cardproof::agent_list::{self, ListFile};
 use cardproof::identity::{AgentName, ContractAddress, TokenId};
 
 use super::exit::CliError;
+use super::input;
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 
@@ -21,7 +22,11 @@ pub(crate) fn select(
     let mut targets = Vec::new();
     for name in names {
         if name == "-" {
-            targets.extend(of_lines(std::io::stdin().lock(), "standard input", network)?);
+            targets.extend(of_lines(
+                input::stdin().map_err(|error| input::unreadable(Path::new(name), &error))?,
+                "standard input",
+                network,
+            )?);
         } else {
             targets.push(target(name, network)?);
         }

@@ -1,5 +1,6 @@
 //! The person at the terminal: sees each step of a transaction, and says yes before anything is signed.
 
+use cardproof::amount::MicroCcd;
 use cardproof::anchor::flow::{Attendant, Review, Step};
 use cardproof::anchor::State;
 use cardproof::registry::Timestamp;
@@ -15,6 +16,8 @@ pub(crate) struct Terminal<'a> {
     yes: bool,
     watch: Option<Watch>,
     has_looked: bool,
+    /// The command that goes on with what takes more than one transaction.
+    resume: Option<String>,
 }
 
 impl<'a> Terminal<'a> {
@@ -24,16 +27,42 @@ impl<'a> Terminal<'a> {
             return Err(CliError::refused("confirmation_needed", "there is no terminal to confirm the transaction in")
                 .hint("confirm it with --yes, or look at it first with --dry-run"));
         }
-        Ok(Self { shell, yes, watch: None, has_looked: false })
+        Ok(Self { shell, yes, watch: None, has_looked: false, resume: None })
+    }
+}
+
+impl Terminal<'_> {
+    /// Two steps: what an interruption leaves half done goes on with this command.
+    pub(crate) fn going_on_with(self, resume: String) -> Self {
+        Self { resume: Some(resume), ..self }
+    }
+
+    /// What an interruption at this step leaves behind, and how to go on; `None` when nothing changes about that.
+    fn left_by(&self, step: &Step) -> Option<String> {
+        let Some(resume) = &self.resume else { return None };
+        match step {
+            Step::Signed(hash) | Step::State(hash, _) => {
+                Some(format!("interrupted; the transaction {hash} is on its way: go on with {resume}"))
+            }
+            Step::WaitingForHost { uri, file, .. } => {
+                Some(format!("interrupted; host {} at {uri}, and go on with {resume}", file.display()))
+            }
+            _ => None,
+        }
     }
 }
 
 impl Attendant for Terminal<'_> {
     fn step(&mut self, step: &Step) {
+        if let Some(message) = self.left_by(step) {
+            self.watch = Some(interrupt::watch_saying(message, self.shell));
+        }
         match step {
             // The hash must not be lost, however quiet the user wants it: it is how to find the transaction again.
             Step::Signed(hash) => {
-                self.watch = Some(interrupt::watch(*hash, self.shell));
+                if self.resume.is_none() {
+                    self.watch = Some(interrupt::watch(*hash, self.shell));
+                }
                 self.shell.always(&step.to_string());
             }
             // The filled card of two steps is looked at before the first and comes again in the second.
@@ -89,17 +118,5 @@ pub(crate) fn lines(review: &Review) -> Vec<String> {
 
 /// An amount in CCD with all six decimals.
 pub(crate) fn ccd(microccd: u64) -> String {
-    format!("{}.{:06} CCD", microccd / 1_000_000, microccd % 1_000_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_have_six_decimals() {
-        assert_eq!(ccd(15_430_833), "15.430833 CCD");
-        assert_eq!(ccd(1), "0.000001 CCD");
-        assert_eq!(ccd(0), "0.000000 CCD");
-    }
+    MicroCcd(microccd).to_string()
 }

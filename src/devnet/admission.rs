@@ -6,6 +6,7 @@ use concordium_rust_sdk::base::transactions::{AccountTransaction, EncodedPayload
 
 use super::engine::{Rates, World, MAX_BLOCK_ENERGY};
 use super::history::Transaction;
+use crate::amount::MicroCcd;
 
 /// How far ahead a transaction may expire, in seconds: what nodes accept unless they are told otherwise.
 const LONGEST_LIFE: u64 = 2 * 60 * 60;
@@ -31,7 +32,7 @@ pub(super) enum Refusal {
     EnergyTooLow { given: u64, base: u64 },
     #[error("the transaction allows {given} energy, but a block has only {MAX_BLOCK_ENERGY}")]
     EnergyTooHigh { given: u64 },
-    #[error("the account has {available} microCCD to spend, but a deposit of {deposit} for the energy is due")]
+    #[error("the account has {} to spend, but a deposit of {} for the energy is due", MicroCcd(*available), MicroCcd(*deposit))]
     InsufficientFunds { available: u64, deposit: u64 },
     #[error("this devnet does not execute {0}")]
     Unsupported(String),

@@ -7,6 +7,7 @@ use rustls::ClientConfig;
 
 use super::address::AddressPolicy;
 use super::resolve::{plain_name, Guard, ProxyNames, Resolve};
+use super::reuse::Answered;
 use super::settings::{FetchSettings, FetchSetupError};
 
 /// How long one address may take to accept a connection, so that others get their turn before the deadline.
@@ -19,6 +20,10 @@ const STREAM_WINDOW: u32 = 256 << 10;
 #[derive(Debug, Clone)]
 pub(super) struct GuardedClient {
     pub(super) http: Client,
+    /// The same without a pool: each of its requests gets a connection of its own.
+    pub(super) unpooled: Client,
+    /// Which connections of `http` have served before.
+    pub(super) answered: Arc<Answered>,
     pub(super) guard: Arc<Guard>,
 }
 
@@ -35,24 +40,26 @@ pub(super) fn build(
     let allow_hosts: Arc<[String]> = settings.allow_hosts.iter().map(|host| plain_host(host)).collect::<Result<_, _>>()?;
     let guard = Arc::new(Guard { resolver: Arc::clone(&resolver), policy, allow_hosts });
     let agent = HeaderValue::from_str(&settings.user_agent).map_err(|_| FetchSetupError::UserAgent)?;
-    let builder = no_automatisms(Client::builder())
-        .use_preconfigured_tls(tls.clone())
-        .user_agent(agent)
-        .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
-        .connect_timeout(CONNECT.min(settings.deadline / 2))
-        .pool_idle_timeout(Duration::from_secs(10))
-        .pool_max_idle_per_host(settings.per_host_concurrency.max(1))
-        .http2_initial_stream_window_size(STREAM_WINDOW)
-        .http2_initial_connection_window_size(2 * STREAM_WINDOW);
-    let builder = match &settings.proxy {
-        Some(proxy) => {
-            let proxy = Proxy::all(proxy.url().clone()).map_err(|_| FetchSetupError::Proxy)?;
-            builder.proxy(proxy).dns_resolver(Arc::new(ProxyNames(resolver)))
-        }
-        None => builder.dns_resolver(Arc::clone(&guard)),
+    let proxy = settings.proxy.as_ref().map(|proxy| Proxy::all(proxy.url().clone())).transpose();
+    let proxy = proxy.map_err(|_| FetchSetupError::Proxy)?;
+    let client = |idle: usize| {
+        let builder = no_automatisms(Client::builder())
+            .use_preconfigured_tls(tls.clone())
+            .user_agent(agent.clone())
+            .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
+            .connect_timeout(CONNECT.min(settings.deadline / 2))
+            .pool_idle_timeout(Duration::from_secs(10))
+            .pool_max_idle_per_host(idle)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(2 * STREAM_WINDOW);
+        let builder = match &proxy {
+            Some(proxy) => builder.proxy(proxy.clone()).dns_resolver(Arc::new(ProxyNames(Arc::clone(&resolver)))),
+            None => builder.dns_resolver(Arc::clone(&guard)),
+        };
+        builder.build().map_err(FetchSetupError::Client)
     };
-    let http = builder.build().map_err(FetchSetupError::Client)?;
-    Ok(GuardedClient { http, guard })
+    let (http, unpooled) = (client(settings.per_host_concurrency.max(1))?, client(0)?);
+    Ok(GuardedClient { http, unpooled, answered: Arc::default(), guard })
 }
 
 /// Everything off that the client would do by itself. The decoders are off even where another crate in the build has turned

@@ -37,12 +37,24 @@ pub(super) fn no_answer(error: &reqwest::Error, url: &Url, proxied: bool) -> Sto
         Some(http) if http.is_parse() => {
             Stop::new(FailureKind::ProtocolError, format!("{host} did not answer in valid HTTP: {}", chain(http)))
         }
-        Some(http) if io_kind.is_some() || http.is_incomplete_message() || http.is_canceled() || http.is_closed() => {
+        Some(_) if closed_without_answer(error) => {
             let manner = if io_kind == Some(io::ErrorKind::ConnectionReset) { "reset" } else { "closed" };
             Stop::new(FailureKind::ConnectFailure, format!("{host} {manner} the connection without an answer"))
         }
         _ => Stop::new(FailureKind::ProtocolError, format!("{host} gave no usable answer: {}", causes_of(error))),
     }
+}
+
+/// Whether a connection that stood was closed or reset by the server before an answer came. To the HTTP library a head that
+/// breaks off looks the same.
+pub(super) fn closed_without_answer(error: &reqwest::Error) -> bool {
+    if error.is_connect() || find::<rustls::Error>(error).is_some() {
+        return false;
+    }
+    find::<hyper::Error>(error).is_some_and(|http| {
+        let is_ended = http.is_incomplete_message() || http.is_canceled() || http.is_closed();
+        !http.is_parse() && (is_ended || io_kinds(error).next().is_some())
+    })
 }
 
 /// Why an answer ended before its body was complete.
@@ -61,7 +73,11 @@ pub(super) fn broken_body(error: &reqwest::Error, url: &Url, received: u64) -> S
     let how = match io_kinds(error).next() {
         Some(io::ErrorKind::UnexpectedEof) => "the connection was closed".to_owned(),
         Some(io::ErrorKind::ConnectionReset) => "the connection was reset".to_owned(),
-        _ => causes_of(error),
+        _ => match find::<h2::Error>(error) {
+            Some(stream) if stream.is_go_away() => "the HTTP/2 connection was given up".to_owned(),
+            Some(stream) if stream.is_reset() => "the HTTP/2 stream was reset".to_owned(),
+            _ => causes_of(error),
+        },
     };
     let message = format!("{host} ended the body too early, after {received} bytes: {how}");
     Stop::new(FailureKind::Truncated, message)
@@ -166,7 +182,7 @@ fn io_kinds<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = io::Er
     kinds.filter(|kind| *kind != io::ErrorKind::Other)
 }
 
-fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+pub(super) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     links(error).find_map(|link| link.downcast_ref::<T>())
 }
 
@@ -175,10 +191,11 @@ fn causes_of(error: &reqwest::Error) -> String {
     error.source().map_or_else(|| "no cause is known".to_owned(), chain)
 }
 
-/// An error and its causes as one sentence part, each said once.
+/// An error and its causes as one sentence part, each said once. What the HTTP client calls its own parts tells nobody anything.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
-    for link in links(error).map(ToString::to_string) {
+    let telling = links(error).filter(|link| !link.is::<hyper_util::client::legacy::Error>());
+    for link in telling.map(ToString::to_string) {
         if text.is_empty() {
             text = link;
         } else if !text.contains(&link) {

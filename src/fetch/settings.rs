@@ -13,6 +13,10 @@ pub struct FetchSettings {
     pub allow_http: bool,
     /// Whether loopback, private and unique-local addresses are connected to (`--allow-private`).
     pub allow_private: bool,
+    /// Whether plain `http:` to this machine is fetched when the user typed it, without `allow_http`; not after `--allow-http=false`.
+    pub typed_http: bool,
+    /// Whether such addresses are connected to when the user typed them, without `allow_private`; not after `--allow-private=false`.
+    pub typed_private: bool,
     /// Hosts that are exempt from the refusal of private addresses (`--allow-host`). Not an allow-list.
     pub allow_hosts: Vec<String>,
     /// The largest body, in bytes after content decoding (`--max-bytes`).
@@ -43,6 +47,8 @@ impl Default for FetchSettings {
         Self {
             allow_http: false,
             allow_private: false,
+            typed_http: true,
+            typed_private: true,
             allow_hosts: Vec::new(),
             max_bytes: 8 << 20,
             deadline: Duration::from_secs(20),

@@ -123,3 +123,111 @@ async fn a_transfer_and_a_revocation_show_all_that_they_take_with_them() {
     assert!(shown["agent_wallet"].is_null(), "the review said what the contract does, to oneself too: {shown:#}");
     bench.run_as(1, &["tx", "revoke", &agent, "--yes"]).await.code(0).says("status to revoked for good");
 }
+
+/// As `anchor` would refuse it; whoever calls an entry point by itself may know better.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_uri_that_nobody_fetches_is_warned_of_and_not_refused_by_the_entry_points() {
+    let bench = Bench::new().await;
+    let agent = bench.agent("https://a.example/c").await;
+    let config = std::fs::read_to_string(bench.path("cardproof.toml")).unwrap();
+    std::fs::write(bench.path("cardproof.toml"), config.replace("allow_http = true\nallow_private = true\n", "")).unwrap();
+    let hash = "ab".repeat(32);
+    for (uri, why) in [
+        ("https://10.0.0.1/c", Some("a private network")),
+        ("https://localhost.:22/c", Some("port 22")),
+        ("https://[::1]/c", Some("this machine itself")),
+        ("http://a.example/c", Some("plain http")),
+        ("gopher://a.example/c", Some("gopher URIs are not fetched")),
+        ("a.example/c", Some("no scheme")),
+        ("https://a.example/c", None),
+        ("ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy", None),
+        ("data:,card", None),
+    ] {
+        let register = ["tx", "register", "--uri", uri, "--dry-run"];
+        let pair = ["tx", "set-agent-uri", &agent, "--uri", uri, "--hash", &hash, "--no-url-check", "--build-only"];
+        let offline = ["tx", "register", "--uri", uri, "--build-only", "--nonce", "9", "--expiry", "10m", "--energy", "9000"];
+        for args in [&register[..], &pair, &offline] {
+            let run = bench.run_as(1, args).await.code(0);
+            let stderr = run.stderr();
+            let warned: Vec<_> = warnings(&stderr).into_iter().filter(|line| line.contains("verifiers will not fetch")).collect();
+            assert_eq!(warned.len(), usize::from(why.is_some()), "{args:?}: {stderr}");
+            assert!(warned.iter().all(|line| line.contains(uri) && line.contains(why.unwrap())), "{args:?}: {stderr}");
+        }
+    }
+    bench.run_as(1, &["tx", "register", "--uri", "https://10.0.0.1/c", "--dry-run", "--allow-private"]).await.code(0);
+    // Two steps would wait for that host in vain, with the first one paid.
+    let card = bench.write("card.json", "{\"t\":\"{{badge}}\"}");
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", "https://10.0.0.1/c", "--yes", "--json"];
+    assert_eq!(bench.run_as(1, &two_step).await.code(2).error(), "blocked_address");
+    assert_eq!(bench.sent_by(1).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hint_names_only_what_goes_with_what_was_typed() {
+    let bench = Bench::new().await;
+    let agent = bench.agent("https://a.example/c").await;
+    let gone = bench.url("/gone.json");
+    for args in [
+        &["anchor", &agent, "--uri", &gone, "--trust-url", "--yes"][..],
+        &["anchor", &agent, "--uri", &gone, "--trust-url", "--dry-run"],
+        &["register", "--uri", &gone, "--trust-url", "--yes"],
+        &["register", "--uri", &gone, "--trust-url", "--dry-run"],
+    ] {
+        let run = bench.run_as(1, args).await.code(3).says("404").says("try: host the card first");
+        assert!(!run.stderr().contains("--no-url-check"), "{args:?}: {}", run.stderr());
+    }
+    let card = bench.write("card.json", GOOD);
+    let own = ["anchor", &agent, "--uri", &gone, "--card", &card, "--yes"];
+    bench.run_as(1, &own).await.code(3).says("--no-url-check");
+    bench.run_as(1, &[&own[..], &["--no-url-check"]].concat()).await.code(0);
+    // Nothing is to be resumed for another agent, and then there is nobody to ask.
+    let other = bench.agent("https://b.example/c").await;
+    let resumed = ["anchor", &other, "--uri", &gone, "--card", &card, "--resume"];
+    bench.run_as(1, &resumed).await.code(2).says("--dry-run, which goes without --resume");
+}
+
+/// Interrupts `register --two-step` when stderr shows `at`; gives what it said last and its exit code.
+async fn interrupted(bench: &Bench, args: &[&str], at: &'static str, signal: &'static str) -> (Option<i32>, String) {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    let mut child = bench.command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let (mut line, mut rest) = (String::new(), String::new());
+        while !line.contains(at) {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it comes to: {at}");
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        stderr.read_to_string(&mut rest).unwrap();
+        (child.wait().unwrap().code(), rest)
+    });
+    ended.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_steps_that_are_interrupted_say_how_they_go_on() {
+    let bench = Bench::new().await;
+    let (card, keys) = (bench.write("card.json", "{\"t\":\"{{badge}}\"}"), bench.text("1.json"));
+    let uri = bench.url("/own.json");
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", &uri, "--keys", &keys, "--yes"];
+    let resume = format!("go on with cardproof register --two-step --card {card} --uri {uri}");
+    // At the first run, and again at one that finds the first step done.
+    for signal in ["-INT", "-TERM"] {
+        let (code, said) = interrupted(&bench, &two_step, "waiting until it is served", signal).await;
+        assert_eq!(code, Some(130), "{said}");
+        assert!(said.contains(&resume) && said.contains("card.0.json") && !said.contains("tx status"), "{said}");
+    }
+    bench.serve("/own.json", std::fs::read(bench.path("card.0.json")).unwrap());
+    bench.run(&two_step).await.code(0);
+    assert_eq!(bench.sent_by(1).await, 2, "no step was taken twice");
+    // Before the first step is finalized its hash is named, too.
+    let slow = Bench::built(Devnet::builder().commit_delay(Duration::from_secs(60))).await;
+    let (card, keys) = (slow.write("card.json", "{\"t\":\"{{badge}}\"}"), slow.text("1.json"));
+    let uri = slow.url("/own.json");
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", &uri, "--keys", &keys, "--yes"];
+    let (code, said) = interrupted(&slow, &two_step, "signed: the transaction is ", "-INT").await;
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("is on its way: go on with cardproof register --two-step"), "{said}");
+}

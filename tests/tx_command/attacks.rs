@@ -67,9 +67,10 @@ async fn a_journal_that_is_not_text_stops_everything_and_is_not_cut() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sent_transaction_keeps_its_hash_when_the_node_is_gone() {
     let bench = Bench::built(Devnet::builder().commit_delay(Duration::from_secs(60))).await;
+    // The chain of another test may get the port that this one leaves: it must not have the same transaction.
     let out = bench.text("sent.json");
     let keys = bench.text("1.json");
-    let mut command = bench.command(&["tx", "register", "--uri", "https://a.example/c", "--keys", &keys, "--yes", "--json"]);
+    let mut command = bench.command(&["tx", "register", "--uri", "https://gone.example/c", "--keys", &keys, "--yes", "--json"]);
     command.args(["--out", &out, "--wait-timeout", "3s", "--node-timeout", "1s"]);
     let waiting = tokio::task::spawn_blocking(move || command.output().unwrap());
     let path = bench.path("sent.json");
@@ -115,7 +116,7 @@ async fn an_expiry_that_no_node_accepts_is_refused_before_anything_is_signed() {
     assert_eq!((run.error().as_str(), bench.sent_by(1).await), ("expiry_too_far", 0));
     bench.run_as(1, &[&register[..], &["--expiry", "110m"]].concat()).await.code(0);
     bench.run_as(1, &[&register[..], &["--wait", "--no-wait"]].concat()).await.code(2);
-    bench.run(&["tx", "inspect", "abc"]).await.code(1).says("not a transaction");
+    bench.run(&["tx", "inspect", "abc"]).await.code(2).says("not a transaction");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,4 +151,36 @@ async fn what_inspect_says_about_bytes_is_a_document_itself() {
     let changed = bench.write("changed.json", changed);
     assert_eq!(bench.run(&["tx", "inspect", &changed, "--json"]).await.code(1).error(), "inconsistent");
     assert_eq!(bench.run(&["tx", "send", &inspected, "--yes", "--json"]).await.code(0).json()["outcome"], "success");
+}
+
+/// Another program may take the other one of the two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_says_something_twice_is_neither_shown_nor_signed_nor_sent() {
+    let bench = Bench::new().await;
+    let file = bench.text("tx.json");
+    let build = ["tx", "revoke", "0", "--build-only", "--sender", &bench.address(1), "--out", &file];
+    bench.run(&[&build[..], &["--nonce", "1", "--expiry", "10m", "--energy", "9000"]].concat()).await.code(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let depths = [("\"signature_count\": 1", "signature_count"), ("\"nonce\": \"1\"", "nonce"), ("\"index\": \"", "index")];
+    for (field, name) in depths {
+        let twice = text.replacen(field, &format!("\"{name}\": \"7\", {field}"), 1);
+        assert_ne!(twice, text);
+        let twice = bench.write("twice.json", twice);
+        for command in [&["tx", "inspect"][..], &["tx", "sign", "--yes"], &["tx", "send", "--yes"], &["tx", "status"]] {
+            let run = bench
+                .run(&[command, &[&twice, "--json"]].concat())
+                .await
+                .code(1)
+                .says(&format!("the field {name} appears twice"));
+            assert_eq!(run.error(), "inconsistent");
+        }
+    }
+    let signatures = bench.write("signatures.json", r#"{"0": {"0": "ab", "0": "cd"}}"#);
+    bench.run(&["tx", "sign", &file, "--signatures", &signatures]).await.code(2).says("the field 0 appears twice");
+    let parameter = bench.write("parameter.json", r#"{"token_id": "01", "token_id": "02", "reason": {"None": []}}"#);
+    bench
+        .run_as(1, &["tx", "revoke", "--build-only", "--parameter-json", &parameter])
+        .await
+        .code(2)
+        .says("the field token_id appears twice");
 }

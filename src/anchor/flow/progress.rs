@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use fs4::{FileExt, TryLockError};
 use serde_json::{json, Value};
 
+use crate::anchor::json::{fault, read_json};
 use crate::anchor::AnchorError;
 use crate::chain::TransactionHash;
 use crate::digest::Sha256Digest;
@@ -47,7 +48,7 @@ impl Progress {
 
     fn apply(&mut self, bytes: &[u8]) -> Result<(), FlowError> {
         let wrong = |why: &str| FlowError::State { path: self.path.clone(), why: why.into() };
-        let json: Value = serde_json::from_slice(bytes).map_err(|_| wrong("it is not JSON"))?;
+        let json = read_json(bytes).map_err(|error| wrong(&fault(&error)))?;
         let text = |field: &str| json.get(field).and_then(Value::as_str);
         if text("schema") != Some("cardproof.two-step/1") {
             return Err(wrong("it is not of the schema cardproof.two-step/1"));
@@ -144,7 +145,7 @@ pub fn half_done(state_folder: &Path, network: &Network) -> Vec<HalfDone> {
 
 fn half_done_at(path: &Path) -> Option<HalfDone> {
     let (sender, _) = path.file_name()?.to_str()?.strip_suffix(".json")?.split_once('-')?;
-    let json: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let json: Value = read_json(&fs::read(path).ok()?).ok()?;
     let text = |field: &str| json.get(field).and_then(Value::as_str);
     let token_id = text("token_id").and_then(|text| text.parse().ok());
     let is_begun = token_id.is_some() || text("registration").is_some();
@@ -205,8 +206,13 @@ mod tests {
         let load = || Progress::load(folder.path(), &network, AccountAddress([1; 32]), "u", b"t");
         let mut progress = load().unwrap();
         progress.remember_token(TokenId(1)).unwrap();
-        fs::write(&progress.path, "{").unwrap();
+        let path = progress.path.clone();
         drop(progress);
-        assert!(matches!(load(), Err(FlowError::State { .. })));
+        let twice = r#"{"schema": "cardproof.two-step/1", "uri": "u", "token_id": "1", "token_id": "2"}"#;
+        for (content, why) in [("{", "it is not JSON"), (twice, "the field token_id appears twice")] {
+            fs::write(&path, content).unwrap();
+            let error = load().unwrap_err();
+            assert!(matches!(error, FlowError::State { .. }) && error.to_string().contains(why), "{error}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 use serde_json::{json, Value};
 
+use crate::anchor::json::{fault, read_json};
 use crate::anchor::SignedTransaction;
 use crate::chain::TransactionHash;
 use crate::registry::Timestamp;
@@ -85,7 +86,7 @@ impl Entry {
 
     /// Applies a line to the entries read so far.
     pub(super) fn apply(line: &str, entries: &mut Vec<Self>) -> Result<(), String> {
-        let json: Value = serde_json::from_str(line).map_err(|_| "it is not JSON".to_owned())?;
+        let json = read_json(line.as_bytes()).map_err(|error| fault(&error))?;
         let text = |field: &str| json.get(field).and_then(Value::as_str);
         if text("schema") != Some("cardproof.journal/1") {
             return Err("it is not of the schema cardproof.journal/1".into());
@@ -111,5 +112,18 @@ impl Entry {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_says_something_twice_is_damage() {
+        let line =
+            r#"{"schema": "cardproof.journal/1", "time_ms": 1, "state": "sent", "state": "expired", "transaction_hash": ""}"#;
+        let why = Entry::apply(line, &mut Vec::new()).unwrap_err();
+        assert!(why.contains("the field state appears twice"), "{why}");
     }
 }

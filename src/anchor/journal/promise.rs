@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{json, Value};
 
+use crate::anchor::json::read_json;
 use crate::anchor::Transaction;
 use crate::registry::Timestamp;
 
@@ -26,7 +27,7 @@ impl Journal {
             Err(cause) => return Err(disk(cause)),
         };
         let number = |json: &Value, field: &str| json.get(field).and_then(Value::as_u64);
-        let known = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let known = text.lines().filter_map(|line| read_json(line.as_bytes()).ok());
         let mut open: Vec<Value> =
             known.filter(|json| number(json, "expiry").is_some_and(|expiry| expiry > now.0 / 1000)).collect();
         let hash = hex::encode(transaction.hash_to_sign());

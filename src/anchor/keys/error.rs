@@ -45,6 +45,14 @@ pub enum KeyError {
         /// Where the reader stopped.
         column: usize,
     },
+    /// An object of the file has the same field twice.
+    #[error("the key file has the same field twice (line {line}, column {column}), so it is not clear which key counts")]
+    FieldTwice {
+        /// Where the second one is.
+        line: usize,
+        /// Where the second one is.
+        column: usize,
+    },
     /// A known format with something missing or misplaced.
     #[error("the key file ({format}) cannot be used: {what}")]
     Malformed {

@@ -30,7 +30,10 @@ impl<'a> Json<'a> {
         // Some editors begin a file with a byte order mark, which JSON does not know.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         // Only the position is kept: the message may quote the input.
-        serde_json::from_slice(bytes).map_err(|error| KeyError::NotJson { line: error.line(), column: error.column() })
+        serde_json::from_slice(bytes).map_err(|error| match (error.line(), error.column()) {
+            (line, column) if error.is_data() => KeyError::FieldTwice { line, column },
+            (line, column) => KeyError::NotJson { line, column },
+        })
     }
 
     pub(super) fn object(&self) -> Option<&BTreeMap<String, Json<'a>>> {
@@ -148,7 +151,10 @@ mod tests {
 
     #[test]
     fn a_field_that_appears_twice_is_refused() {
-        assert!(Json::parse(b"{\"0\": 1, \"0\": 2}").is_err());
+        for text in ["{\"0\": 1, \"0\": 2}", "{\"0\": [{\"1\": {}, \"\\u0031\": {}}]}"] {
+            let error = Json::parse(text.as_bytes()).err().unwrap();
+            assert!(matches!(error, KeyError::FieldTwice { line: 1, .. }), "{error}");
+        }
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -35,6 +36,16 @@ impl FromStr for SecretSource {
             }
             _ => Ok(Self::File(text.into())),
         }
+    }
+}
+
+impl SecretSource {
+    /// Reads what stands on a command line: as text is read, or a path that need not be text.
+    ///
+    /// # Errors
+    /// [`KeyError`] as for text.
+    pub fn from_argument(argument: &OsStr) -> Result<Self, KeyError> {
+        argument.to_str().map_or_else(|| Ok(Self::File(argument.into())), str::parse)
     }
 }
 

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use cardproof::agent_list::{AgentList, ListFile};
 
 use super::change::{self, ChangeDocument, ConflictOptions};
-use crate::cli::card::source::text;
 use crate::cli::exit::{CliError, Exit};
+use crate::cli::input::text;
 use crate::cli::options::OutputOptions;
 use crate::cli::shell::Shell;
 

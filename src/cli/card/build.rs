@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 use cardproof::card::build::{build, BuildError, Format, Interface, Profile, Provider, Service, Skill, Verification};
 
 use super::identity::{self, IdentityOptions};
-use super::source;
 use super::write::{self, Made};
 use crate::cli::exit::{CliError, Exit};
+use crate::cli::input;
 use crate::cli::options::{NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::shell::Shell;
 
@@ -133,7 +133,7 @@ pub(super) fn failed(error: BuildError) -> CliError {
 
 fn read_input(path: &Path) -> Result<Profile, CliError> {
     let shown = path.display();
-    let text = source::text(path)?;
+    let text = input::text(path)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // A TOML document never starts with a brace.
     if text.trim_start().starts_with('{') {

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cardproof::card::build::Format;
@@ -18,7 +19,7 @@ use crate::cli::shell::Shell;
 pub(super) struct Args {
     /// A file, a URL, an agent, or - for standard input
     #[arg(value_name = "CARD")]
-    card: String,
+    card: OsString,
     /// The new form: combined, erc8004, a2a, a2a-0.x, concordium-legacy, society-ai or uumit
     #[arg(long, value_name = "FORMAT")]
     to: Format,
@@ -38,8 +39,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let source = load(&args.card, &args.source, output)?;
-    let mut reading =
-        read_bytes(&source.bytes).map_err(|error| CliError::negative("not_a_card", format!("{}: {error}", source.name)))?;
+    let mut reading = read_bytes(&source.bytes).map_err(|error| source.is_no_card(&error))?;
     args.content.apply(&mut reading.profile)?;
     // A card's own claim is kept unless the user names an agent; a card without one takes the network of the options.
     if args.identity.agent.is_some() || reading.identity.is_none() {

@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use cardproof::card::diff::{diff, Change, Formatting};
 use cardproof::card::Document;
 use serde::Serialize;
@@ -14,10 +16,10 @@ use crate::cli::shell::{Shell, Style};
 pub(super) struct Args {
     /// A file, a URL, an agent, or - for standard input
     #[arg(value_name = "A")]
-    a: String,
+    a: OsString,
     /// The other one
     #[arg(value_name = "B")]
-    b: String,
+    b: OsString,
     /// Exit with 0 when only the formatting differs
     #[arg(long)]
     ignore_formatting: bool,

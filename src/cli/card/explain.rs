@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use cardproof::card::convert::read_bytes;
 use cardproof::card::explain::{explain, Explanation};
 use cardproof::card::{recognise, Dialect, Document};
@@ -13,7 +15,7 @@ use crate::cli::shell::{Shell, Style};
 pub(super) struct Args {
     /// A file, a URL, an agent, or - for standard input
     #[arg(value_name = "CARD")]
-    card: String,
+    card: OsString,
     #[command(flatten)]
     source: SourceOptions,
 }
@@ -33,8 +35,7 @@ struct ExplainDocument {
 
 pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let source = load(&args.card, &args.source, output)?;
-    let reading =
-        read_bytes(&source.bytes).map_err(|error| CliError::negative("not_a_card", format!("{}: {error}", source.name)))?;
+    let reading = read_bytes(&source.bytes).map_err(|error| source.is_no_card(&error))?;
     let explanation = explain(&reading);
     let dialects = recognise(&Document::parse(&source.bytes));
     if output.json {

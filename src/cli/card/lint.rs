@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use cardproof::card::{lint, ChainFacts, Code, Document, LintContext, LintReport, Severity};
 use cardproof::identity::AgentName;
 
@@ -17,7 +19,7 @@ use crate::cli::shell::{Shell, Style};
 pub(crate) struct Args {
     /// A file, - for standard input, a URL, or an agent (token id, badge or CAIP-19) whose card is read from where the chain says
     #[arg(value_name = "FILE|URL|AGENT")]
-    source: String,
+    source: OsString,
     /// Compare a file or URL with what the chain says about this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     if output.json {
         shell.document(&report);
     } else {
-        show(&args.source, &report, shell);
+        show(&source.name, &report, shell);
     }
     Ok(if is_denied(&report, &args.deny) { Exit::Negative } else { Exit::Ok })
 }

@@ -1,24 +1,23 @@
 //! Where a card comes from: a file, standard input, a URL, or an agent's record on chain.
 
-use std::io::Read;
+use std::ffi::OsStr;
 use std::path::Path;
 
+use cardproof::card::convert::NotACard;
 use cardproof::chain::{AgentReader, AtBlock};
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Fetcher, Origin};
 use cardproof::identity::{AgentName, Network};
 use cardproof::registry::AgentRecord;
-use cardproof::verify::Reason;
 
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
+use crate::cli::failure;
 use crate::cli::hash::{is_url, needs_network};
+use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
-
-/// The largest document that is read from a file.
-const MAX_FILE: u64 = 64 << 20;
 
 /// How cards are brought that are not local.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -43,50 +42,41 @@ pub(super) struct Source {
     pub(super) agent: Option<(Network, AgentRecord)>,
 }
 
+impl Source {
+    /// What the user gave is no card, so nothing is done with it; that a host serves none is an answer about the host.
+    pub(super) fn is_no_card(&self, error: &NotACard) -> CliError {
+        let message = format!("{}: {error}", self.name);
+        match self.url {
+            Some(_) => CliError::negative("not_a_card", message),
+            None => CliError::refused("not_a_card", message),
+        }
+    }
+}
+
 /// The agent that an argument names. A file of that name comes before it, which is rare and can be told apart by `./`.
-pub(super) fn named_agent(name: &str) -> Option<AgentName> {
-    if name == "-" || is_url(name) || Path::new(name).exists() {
+pub(super) fn named_agent(name: &OsStr) -> Option<AgentName> {
+    let text = name.to_str()?;
+    if text == "-" || is_url(text) || Path::new(text).exists() {
         return None;
     }
-    name.parse().ok()
-}
-
-/// Reads a file, or standard input for `-`, as far as a document may go: either may have no end.
-pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    let shown = path.display();
-    let named = |error: std::io::Error| CliError::usage(format!("{shown} cannot be read: {error}"));
-    let mut bytes = Vec::new();
-    let reader: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin().lock())
-    } else {
-        Box::new(std::fs::File::open(path).map_err(named)?)
-    };
-    reader.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(CliError::usage(format!("{shown} is larger than a document may be ({} MiB)", MAX_FILE >> 20)));
-    }
-    Ok(bytes)
-}
-
-/// Reads text, as [`bytes`] does.
-pub(crate) fn text(path: &Path) -> Result<String, CliError> {
-    let shown = path.display();
-    String::from_utf8(bytes(path)?).map_err(|_| CliError::usage(format!("{shown} cannot be read: it is not text in UTF-8")))
+    text.parse().ok()
 }
 
 /// Brings the bytes of what the user named. A file of that name comes before an agent.
-pub(super) fn load(name: &str, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
-    if is_url(name) {
+pub(super) fn load(named: &OsStr, options: &SourceOptions, output: &OutputOptions) -> Result<Source, CliError> {
+    // The name of a file need not be text; a URL and an agent are.
+    let name = named.to_string_lossy().into_owned();
+    if let Some(name) = named.to_str().filter(|name| is_url(name)) {
         needs_network(options.node.is_offline(), name)?;
         let config = Config::load(output.config.as_deref())?;
         let fetcher = connect::fetcher(&options.fetch, &options.tls, &config)?;
         return crate::cli::block_on(fetched(&fetcher, name, name, Origin::User));
     }
-    if let Some(agent) = named_agent(name) {
-        return of_agent(name, &agent, options, output);
+    if let Some(agent) = named_agent(named) {
+        return of_agent(&name, &agent, options, output);
     }
-    let bytes = bytes(Path::new(name))?;
-    Ok(Source { name: name.to_owned(), url: None, sha256: Sha256Digest::of(&bytes), bytes, agent: None })
+    let bytes = input::bytes(Path::new(named))?;
+    Ok(Source { name, url: None, sha256: Sha256Digest::of(&bytes), bytes, agent: None })
 }
 
 /// The record of an agent, and the network with the registry it was found in.
@@ -129,9 +119,7 @@ async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Re
             let message = format!("{url}: nothing proves that the body is complete");
             return Err(CliError::cannot_tell("truncated", message));
         }
-        Err(failure) => {
-            return Err(CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{url}: {failure}")));
-        }
+        Err(failure) => return Err(failure::of_fetch(url, &failure, origin)),
     };
     let Some(bytes) = body.kept else {
         let message = format!("{url}: the body has {} bytes, which is more than a card may have here", body.bytes);

@@ -10,12 +10,13 @@ use clap::{Args, Subcommand};
 use crate::cli::connect;
 use crate::cli::exit::CliError;
 use crate::cli::failure;
+use crate::cli::input;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 
 use super::options::{read_keys, SenderOptions, SharedOptions};
 use super::parameters as options;
-use super::parameters::{read_file, WholeParameter};
+use super::parameters::WholeParameter;
 
 /// An entry point with the options that all of them share.
 #[derive(Debug, Clone, Args)]
@@ -222,7 +223,7 @@ pub(super) fn built<P: Parameter>(contract: ContractAddress, parameter: &P, chan
 fn digest(hash: Option<Sha256Digest>, card: Option<&std::path::Path>) -> Result<Option<Sha256Digest>, CliError> {
     match (hash, card) {
         (Some(hash), _) => Ok(Some(hash)),
-        (None, Some(path)) => Ok(Some(Sha256Digest::of(&read_file(path)?))),
+        (None, Some(path)) => Ok(Some(Sha256Digest::of(&input::bytes(path)?))),
         (None, None) => Ok(None),
     }
 }
@@ -333,7 +334,7 @@ fn set_metadata(contract: ContractAddress, agent: TokenId, args: &options::SetMe
         (None, Some(key), Some(hex), _) => {
             (key.clone(), hex::decode(hex).map_err(|_| CliError::usage("--value-hex is not hexadecimal"))?)
         }
-        (None, Some(key), None, Some(path)) => (key.clone(), read_file(path)?),
+        (None, Some(key), None, Some(path)) => (key.clone(), input::bytes(path)?),
         _ => {
             return Err(CliError::usage("no key and value were given")
                 .hint("give --metadata KEY=VALUE, or --key with --value-hex or --value-file"))
@@ -375,8 +376,7 @@ async fn set_agent_wallet(
     let deadline = Timestamp(deadline.milliseconds());
     let signatures = match (&args.signatures, around.chain) {
         (Some(path), _) => {
-            let json = serde_json::from_slice(&read_file(path)?)
-                .map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+            let json = super::file::json(path)?;
             signatures_from_json(&json).map_err(failure::anchor)?
         }
         (None, Some(chain)) => {

@@ -1,17 +1,19 @@
 //! Transaction documents and block items, from files and to files.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
-use cardproof::anchor::{Document, SignedTransaction};
+use cardproof::anchor::{read_json, Document, SignedTransaction};
+use cardproof::chain::TransactionHash;
 use serde_json::Value;
 
 use crate::cli::exit::CliError;
 use crate::cli::failure;
+use crate::cli::input;
 use crate::cli::shell::Shell;
 
 use super::inspect;
-use super::parameters::read_file;
 
 /// A transaction as the user gave it.
 pub(crate) enum Given {
@@ -31,28 +33,46 @@ pub(crate) enum Names {
 }
 
 /// Reads a document or a block item in hexadecimal: from a file, standard input (`-`), or the argument itself.
-pub(crate) fn read(argument: &str, names: Names) -> Result<Given, CliError> {
-    if let Some(bytes) = block_item(argument) {
+pub(crate) fn read(argument: &OsStr, names: Names) -> Result<Given, CliError> {
+    if let Some(bytes) = argument.to_str().and_then(block_item) {
         return from_bytes(&bytes);
     }
-    if argument != "-" && !Path::new(argument).exists() {
-        return Err(nothing(argument, names));
+    let path = Path::new(argument);
+    let argument = argument.to_string_lossy();
+    if argument != "-" && !path.exists() {
+        return Err(nothing(&argument, names));
     }
-    let content = read_file(Path::new(argument))?;
+    let content = input::bytes(path)?;
     let text = std::str::from_utf8(&content).map_err(|_| CliError::usage(format!("{argument} is not text in UTF-8")))?;
     if let Some(bytes) = block_item(text.trim()) {
         return from_bytes(&bytes);
     }
-    let json: Value = serde_json::from_str(text)
-        .map_err(|error| CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")))?;
+    let json = read_json(text.as_bytes()).map_err(|error| match error.is_data() {
+        true => CliError::negative("inconsistent", format!("the transaction document {argument} is inconsistent: {error}")),
+        false => CliError::usage(format!("{argument} is neither JSON nor hexadecimal: {error}")),
+    })?;
     if json.get("schema").and_then(Value::as_str) != Some("cardproof.tx/1") {
         let message = format!("{argument} is not a transaction document: its schema is not cardproof.tx/1");
-        return Err(CliError::negative("not_a_transaction", message));
+        return Err(CliError::refused("not_a_transaction", message));
     }
     if json.get("network").is_some_and(Value::is_null) {
         return inspected(&json);
     }
     Document::from_json(&json).map(|document| Given::Document(Box::new(document))).map_err(failure::anchor)
+}
+
+/// The hash of a transaction, if the argument is one.
+pub(crate) fn hash(argument: &OsStr) -> Option<TransactionHash> {
+    argument.to_str().and_then(|text| text.parse().ok())
+}
+
+/// Reads a JSON file that goes into a transaction.
+pub(crate) fn json(path: &Path) -> Result<Value, CliError> {
+    let shown = path.display();
+    read_json(&input::bytes(path)?).map_err(|error| match error.is_data() {
+        true => CliError::usage(format!("{shown} is ambiguous: {error}")),
+        false => CliError::usage(format!("{shown} is not JSON: {error}")),
+    })
 }
 
 /// What `tx inspect` says about a block item, which does not say its network: those bytes, from which all the rest must follow.
@@ -69,14 +89,14 @@ fn inspected(json: &Value) -> Result<Given, CliError> {
 
 /// The argument is no file, nor anything else.
 fn nothing(argument: &str, names: Names) -> CliError {
-    let is_hash = argument.parse::<cardproof::chain::TransactionHash>().is_ok();
+    let is_hash = argument.parse::<TransactionHash>().is_ok();
     match names {
         Names::Transaction => CliError::usage(format!(
             "{argument} is neither a transaction's hash, which has 64 hexadecimal digits, nor a transaction in hexadecimal, nor a file"
         )),
         Names::Nothing if is_hash => CliError::usage(format!("{argument} is the hash of a transaction, and the whole is needed"))
             .hint("follow it with `cardproof tx status`"),
-        Names::Nothing if argument.len() > 2 && argument.bytes().all(|byte| byte.is_ascii_hexdigit()) => CliError::negative(
+        Names::Nothing if argument.len() > 2 && argument.bytes().all(|byte| byte.is_ascii_hexdigit()) => CliError::refused(
             "not_a_transaction",
             format!("{argument} is hexadecimal and not a transaction: {} digits are too few, or one is missing", argument.len()),
         ),

@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use cardproof::anchor::{Document, SignedTransaction};
 use cardproof::identity::GenesisHash;
 use cardproof::registry::Timestamp;
@@ -17,7 +19,7 @@ use super::readable;
 pub(crate) struct Args {
     /// A transaction document, or a block item in hexadecimal: a file, - for standard input, or the hexadecimal itself
     #[arg(value_name = "FILE|HEX")]
-    transaction: String,
+    transaction: OsString,
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {

@@ -13,7 +13,7 @@ mod send;
 mod sign;
 pub(crate) mod status;
 
-pub(crate) use parameters::{key_value, read_file};
+pub(crate) use parameters::key_value;
 
 use clap::Subcommand;
 

@@ -1,17 +1,19 @@
 //! Options that the commands which build, sign and send have in common.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::anchor::keys::{read_secret, AccountSigner, FileModes, KeyError, KeyFile, KeySelection, SecretSource};
 use cardproof::anchor::{Choices, Energy};
 use cardproof::identity::AccountAddress;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use zeroize::Zeroizing;
 
 use crate::cli::config::Config;
 use crate::cli::exit::CliError;
+use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
 use crate::cli::shell::Shell;
 
@@ -23,17 +25,22 @@ pub(crate) struct SenderOptions {
     #[arg(long, value_name = "ADDRESS", env = "CARDPROOF_SENDER")]
     pub(crate) sender: Option<AccountAddress>,
     /// The account's keys: a file, - for standard input, or fd:<number>
-    #[arg(long, value_name = "FILE", env = "CARDPROOF_KEYS")]
+    #[arg(long, value_name = "FILE", env = "CARDPROOF_KEYS", value_parser = secret_source())]
     pub(crate) keys: Option<SecretSource>,
     /// Which keys sign, as credential:key pairs, for example 0:0,0:1 [default: as many as the account needs]
     #[arg(long, value_name = "PAIRS")]
     pub(crate) signers: Option<KeySelection>,
     /// The password of an encrypted key file: a file, - or fd:<number> [default: asked for in the terminal]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = secret_source())]
     pub(crate) password_file: Option<SecretSource>,
     /// Read key and password files that other users of the machine may open
     #[arg(long)]
     pub(crate) allow_open_key_file: bool,
+}
+
+/// Reads the name of a file with a secret, which need not be text.
+pub(super) fn secret_source() -> impl TypedValueParser<Value = SecretSource> {
+    OsStringValueParser::new().try_map(|argument| SecretSource::from_argument(&argument))
 }
 
 /// A signer, and the network that its wallet says the keys are for.
@@ -74,6 +81,10 @@ pub(crate) fn read_keys(
     modes: FileModes,
     shell: &Shell,
 ) -> Result<SenderKeys, CliError> {
+    let is_stdin = |source: &&SecretSource| **source == SecretSource::Stdin;
+    if [Some(source), password_file].into_iter().flatten().any(|source| is_stdin(&source)) {
+        drop(input::stdin().map_err(|error| input::unreadable(Path::new("-"), &error))?);
+    }
     let read = || -> Result<SenderKeys, KeyError> {
         let bytes = read_secret(source, modes)?;
         let mut ask = || match password_file {

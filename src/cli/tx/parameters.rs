@@ -40,37 +40,10 @@ impl WholeParameter {
             return Ok(Some(bytes));
         }
         let Some(path) = &self.parameter_json else { return Ok(None) };
-        let text = read_file(path)?;
-        let json =
-            serde_json::from_slice(&text).map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+        let json = super::file::json(path)?;
         let no_parameter = |error| CliError::usage(format!("{} is no parameter of {name}: {error}", path.display()));
         entry_point.parameter_from_json(&json).map_err(no_parameter).map(Some)
     }
-}
-
-/// Far more than any card or parameter has, and little enough to hold in memory.
-const LARGEST_FILE: u64 = 64 << 20;
-
-/// Reads a file, or standard input for `-`.
-pub(crate) fn read_file(path: &std::path::Path) -> Result<Vec<u8>, CliError> {
-    use std::io::Read;
-
-    let read = || {
-        let source: Box<dyn Read> =
-            if path == std::path::Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(std::fs::File::open(path)?) };
-        let mut bytes = Vec::new();
-        source.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let name = path.display();
-    let bytes: Vec<u8> = read().map_err(|error: std::io::Error| CliError::usage(format!("{name} cannot be read: {error}")))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        return Err(CliError::usage(format!(
-            "{name} has more than {} MiB, which no card and no parameter has",
-            LARGEST_FILE >> 20
-        )));
-    }
-    Ok(bytes)
 }
 
 /// Register a new agent
@@ -175,7 +148,7 @@ pub(crate) struct SetAgentWallet {
     #[arg(long, value_name = "FILE", group = "proof")]
     pub(crate) signatures: Option<PathBuf>,
     /// The wallet's keys, to sign the message here: a file, - or fd:<number>
-    #[arg(long, value_name = "FILE", group = "proof")]
+    #[arg(long, value_name = "FILE", group = "proof", value_parser = super::options::secret_source())]
     pub(crate) wallet_keys: Option<cardproof::anchor::keys::SecretSource>,
     #[command(flatten)]
     pub(crate) whole: WholeParameter,

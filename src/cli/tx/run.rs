@@ -6,6 +6,7 @@ use cardproof::anchor::{
     check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
 };
 use cardproof::chain::{AgentReader, AtBlock, ChainClient};
+use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{Fetcher, Origin};
 use cardproof::identity::AccountAddress;
 use cardproof::registry::parameter::{EntryPoint, Parameter, Register, SetAgentUri};
@@ -16,6 +17,7 @@ use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::failure;
+use crate::cli::misgiving;
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
@@ -85,6 +87,9 @@ impl Command<'_> {
     /// Builds, and signs where asked to, without any node.
     async fn offline(&self, build: &Build) -> Result<Exit, CliError> {
         let call = build.build(&self.surroundings(None)).await?.call;
+        if let Some((uri, _)) = placed(&call) {
+            misgiving::warn_of_uri(&self.fetcher()?, &uri, self.shell);
+        }
         if anchored(&call).is_some() && !self.shared.send.no_url_check {
             self.shell.note("no node and no host were asked: that the URI serves this hash is checked when it is sent");
         }
@@ -110,10 +115,9 @@ impl Command<'_> {
         let chain = connect::chain(&reach.node, &reach.tls, &self.config, network, registry, AtBlock::LastFinalized)?;
         self.require_accounts(&chain, &build.receivers()).await?;
         let built = build.build(&self.surroundings(Some(&chain))).await?;
-        let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &self.config)?;
-        if !self.shared.send.no_url_check {
-            check_url(&fetcher, &built.call).await?;
-        }
+        let fetcher = self.fetcher()?;
+        let asked = !self.shared.send.no_url_check;
+        check_url(&fetcher, &built.call, asked, self.shell).await.map_err(failure::anchor)?;
         let mode = self.shared.mode;
         if !(mode.build_only || mode.dry_run || mode.sign_only) {
             return self.send(&chain, &fetcher, built).await;
@@ -128,6 +132,10 @@ impl Command<'_> {
         self.choose_nonce(&chain, &plan).await?;
         let estimate = Some(plan.estimate);
         self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
+    }
+
+    fn fetcher(&self) -> Result<Fetcher, CliError> {
+        connect::fetcher(&self.shared.reach.fetch, &self.shared.reach.tls, &self.config)
     }
 
     /// The registry gives an agent to any 32 bytes; from those of no account it never comes back.
@@ -266,23 +274,36 @@ impl Command<'_> {
     }
 }
 
-/// The URI and digest that a call anchors together, when it does.
-pub(super) fn anchored(call: &Call) -> Option<(String, cardproof::digest::Sha256Digest)> {
+/// The URI that a call puts on the chain, when it does, and the digest that goes with it.
+fn placed(call: &Call) -> Option<(String, Option<Sha256Digest>)> {
     match EntryPoint::from_receive_name(&call.receive_name)? {
         EntryPoint::Register => {
             let parameter = Register::from_bytes(&call.parameter).ok()?;
-            parameter.agent_uri.zip(parameter.metadata_hash)
+            parameter.agent_uri.map(|uri| (uri, parameter.metadata_hash))
         }
         EntryPoint::SetAgentUri => {
             let parameter = SetAgentUri::from_bytes(&call.parameter).ok()?;
-            parameter.agent_uri.zip(parameter.metadata_hash)
+            parameter.agent_uri.map(|uri| (uri, parameter.metadata_hash))
         }
         _ => None,
     }
 }
 
-/// What is anchored together must be what the URI serves now (fault C-16).
-pub(super) async fn check_url(fetcher: &Fetcher, call: &Call) -> Result<(), CliError> {
-    let Some((uri, sha256)) = anchored(call) else { return Ok(()) };
-    check_served(fetcher, &uri, Origin::Untrusted, sha256).await.map_err(|error| failure::anchor(error.into()))
+/// The URI and digest that a call anchors together, when it does.
+fn anchored(call: &Call) -> Option<(String, Sha256Digest)> {
+    let (uri, digest) = placed(call)?;
+    Some((uri, digest?))
+}
+
+/// What is anchored together must be what the URI serves now (fault C-16), if the host `asked` shall be. A URI that is not fetched
+/// here is judged by itself, and may be what it likes.
+pub(super) async fn check_url(fetcher: &Fetcher, call: &Call, asked: bool, shell: &Shell) -> Result<(), AnchorError> {
+    match placed(call) {
+        Some((uri, Some(sha256))) if asked => Ok(check_served(fetcher, &uri, Origin::Untrusted, sha256).await?),
+        Some((uri, _)) => {
+            misgiving::warn_of_uri(fetcher, &uri, shell);
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::Path;
 
 use cardproof::anchor::journal::Journal;
@@ -25,7 +26,7 @@ use super::status;
 pub(crate) struct Args {
     /// A signed transaction document or a block item in hexadecimal, from a file or - ; or the hash of one in the journal
     #[arg(value_name = "FILE|HEX|HASH")]
-    transaction: String,
+    transaction: OsString,
     #[command(flatten)]
     send: SendOptions,
     #[command(flatten)]
@@ -46,9 +47,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
     super::super::block_on(async {
-        if !args.send.no_url_check {
-            check_url(&fetcher, signed.transaction.call()).await?;
-        }
+        let asked = !args.send.no_url_check;
+        check_url(&fetcher, signed.transaction.call(), asked, shell).await.map_err(failure::built)?;
         let most = check(&chain, &signed).await?;
         let lines = readable::review(&network.name, &signed.transaction, Some(most));
         if !readable::confirmed(&lines, "send it? [y/N] ", args.send.yes, shell) {
@@ -73,7 +73,7 @@ fn signed(
     state_folder: &Path,
 ) -> Result<(SignedTransaction, NetworkSettings), CliError> {
     let options = &args.reach.node.network;
-    if let Ok(hash) = args.transaction.parse::<TransactionHash>() {
+    if let Some(hash) = file::hash(&args.transaction) {
         let settings = NetworkSettings::resolve(options, config)?;
         let found =
             Journal::find(state_folder, &settings.network.genesis, hash).map_err(|error| failure::anchor(error.into()))?;

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cardproof::anchor::{check_environment, signatures_from_json, AnchorError, Document, Signer, ToSign};
@@ -12,7 +13,6 @@ use crate::cli::shell::Shell;
 
 use super::file::{self, Given};
 use super::options::SenderOptions;
-use super::parameters::read_file;
 use super::readable;
 
 /// Add signatures to a transaction document (offline)
@@ -20,7 +20,7 @@ use super::readable;
 pub(crate) struct Args {
     /// The transaction document; - is standard input
     #[arg(value_name = "FILE")]
-    transaction: String,
+    transaction: OsString,
     /// Add signatures made elsewhere: {"0": {"0": "<128 hex>"}}, from a file
     #[arg(long, value_name = "FILE")]
     signatures: Option<PathBuf>,
@@ -46,8 +46,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Err(failure::anchor(AnchorError::Expired(expiry)));
     }
     if let Some(path) = &args.signatures {
-        let json = serde_json::from_slice(&read_file(path)?)
-            .map_err(|error| CliError::usage(format!("{} is not JSON: {error}", path.display())))?;
+        let json = file::json(path)?;
         document.add_signatures(signatures_from_json(&json).map_err(failure::anchor)?).map_err(failure::anchor)?;
     }
     if args.sender.keys.is_some() || args.signatures.is_none() {

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::Path;
 
 use cardproof::anchor::journal::{Journal, JournalState};
@@ -24,7 +25,7 @@ use super::sign::network_of;
 pub(crate) struct Args {
     /// The transaction's hash, or its document or block item
     #[arg(value_name = "HASH|FILE|HEX")]
-    transaction: String,
+    transaction: OsString,
     /// When it expires, if neither the journal nor the document says [seconds since 1970, or RFC 3339]
     #[arg(long, value_name = "TIME")]
     expiry: Option<When>,
@@ -78,7 +79,7 @@ struct Named {
 fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Path) -> Result<Named, CliError> {
     let options = &args.reach.node.network;
     let chosen = args.expiry.map(When::seconds);
-    if let Ok(hash) = args.transaction.parse::<TransactionHash>() {
+    if let Some(hash) = file::hash(&args.transaction) {
         let settings = NetworkSettings::resolve(options, config)?;
         let found =
             Journal::find(state_folder, &settings.network.genesis, hash).map_err(|error| failure::anchor(error.into()))?;
