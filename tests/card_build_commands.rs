@@ -189,7 +189,7 @@ async fn a_hostile_card_is_explained_without_acting_on_the_terminal() {
         assert_valid("card-explain", &document);
     }
     let nothing = write(&tool, "nothing.json", "[1]");
-    assert_eq!(tool.run(&["card", "explain", &nothing]).await.code, 1);
+    assert_eq!(tool.run(&["card", "explain", &nothing]).await.code, 2);
 }
 
 #[tokio::test]
@@ -357,6 +357,27 @@ async fn on_chain_fields_are_read_from_the_chain() {
     let same = ["card", "diff", &agent, "tests/cards/society-ai.json", "--allow-http", "--allow-private"];
     assert_eq!(tool.run(&same).await.code, 0);
     assert_eq!(tool.run(&["card", "explain", "999999"]).await.code, 1);
+}
+
+#[tokio::test]
+async fn card_set_keeps_the_type_of_a_field() {
+    let tool = Tool::plain();
+    let path = tool.folder().join("card.json");
+    let before = "{\"active\": true, \"name\": \"a\"}\n";
+    std::fs::write(&path, before).unwrap();
+    let file = path.to_str().unwrap();
+    let ran = tool.run(&["card", "set", file, "active", "notabool"]).await;
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("/active is a boolean, and the value is a string"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--as json or --as text"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    for (value, more, after) in
+        [("false", &[][..], "false"), ("notabool", &["--as", "text"], "\"notabool\""), ("null", &["--as", "json"], "null")]
+    {
+        let ran = tool.run(&[&["card", "set", file, "active", value], more].concat()).await;
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace("true", after));
+    }
 }
 
 /// What is complained of ends up in logs, and a URL in it has no password there.

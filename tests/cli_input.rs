@@ -160,3 +160,53 @@ fn a_name_that_is_no_text_and_no_file_is_named_in_one_sentence() {
         assert_eq!(code(&output), 2, "{command}");
     }
 }
+
+/// Exit codes: what is not what a command takes is refused before any work (2), whatever makes it so. Where what is in the file is
+/// the very question, the answer is no (1).
+#[test]
+fn the_same_mistake_has_the_same_exit_code_in_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| std::fs::write(folder.path().join(name), content).unwrap();
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    let digest = "6ac669950e9b18c444e549474615c0ce6555910b1e59ab6a599351cf31e10c38";
+    let sender = "3kBx2h5Y2veb4hZgAJWPrr8RyQESKm5TjzF3ti1QQ4VSYLwK1G";
+    let register = format!("tx register --build-only --sender {sender} --nonce 1 --expiry 10m --energy 9000");
+    let (question, other) = (1, 2);
+    for (command, after, garbage) in [
+        ("tx inspect", "", other),
+        ("tx sign", "", other),
+        ("tx send --yes", "", other),
+        ("tx status", "", other),
+        (&format!("{register} --parameter-json"), "", other),
+        ("anchor 1 --yes --trust-url --node http://127.0.0.1:1 --allow-open-key-file --keys", "", other),
+        ("verify --list", "", other),
+        ("agents import", "", other),
+        ("card build --input", "", other),
+        ("card convert --to erc8004", "", other),
+        ("card explain", "", other),
+        ("card set", "name x", other),
+        ("token 1 --config", "", other),
+        ("card lint", "", question),
+        ("card diff good.json", "", question),
+        (&format!("verify --expect-hash {digest} --file"), "", question),
+    ] {
+        write("good.json", &std::fs::read(CARD).unwrap());
+        write("garbage", b"not json");
+        write("binary", b"\xff\xfe\0");
+        write("schema.json", b"[{\"schema\": \"of another program\"}]");
+        for (file, expected) in
+            [("none", other), ("folder", other), ("garbage", garbage), ("binary", garbage), ("schema.json", garbage)]
+        {
+            let mut run = cardproof(&words(command));
+            run.arg(file).args(after.split_whitespace()).env("HOME", folder.path()).current_dir(&folder);
+            let output = run.output().unwrap();
+            assert_eq!(code(&output), expected, "{command} {file} {after}: {}", stderr(&output));
+        }
+    }
+    for url in ["http://cards.example/c", "https://10.0.0.1/c\u{a0}", "https://169.254.169.254/", "https://cards.example:22/c"] {
+        for command in ["hash", "card lint", "card explain"] {
+            let output = cardproof(&words(command)).arg(url).output().unwrap();
+            assert_eq!(code(&output), 2, "{command} {url}: {}", stderr(&output));
+        }
+    }
+}

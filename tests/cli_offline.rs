@@ -361,6 +361,8 @@ fn hash_goes_on_after_a_file_that_cannot_be_read() {
     assert_eq!((code(&output), stdout(&output)), (2, format!("{DIGEST}  {CARD}\n").repeat(2)));
     assert_eq!(stderr(&output).lines().filter(|line| line.starts_with("error: /")).count(), 2, "{}", stderr(&output));
     let output = run(&["hash", CARD, "https://example.com:1/card.json", "--json"]);
+    assert_eq!((code(&output), json(&output)["sha256"].clone()), (2, Value::from(DIGEST)));
+    let output = run(&["hash", CARD, "http://127.0.0.1:8/card.json", "--json"]);
     assert_eq!((code(&output), json(&output)["sha256"].clone()), (3, Value::from(DIGEST)));
     let output = run(&["hash", "/does/not/exist", "/nor/this", "--json"]);
     assert_eq!((code(&output), json(&output)["code"].clone()), (2, Value::from("usage")));

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
-use cardproof::anchor::flow::{self, AnchorRequest, Card, Context, HalfDone, UriChoice};
+use cardproof::anchor::flow::{self, AnchorRequest, Card, HalfDone, UriChoice};
 use cardproof::anchor::{follow, AnchorError, Signer, State, Status};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::identity::{AgentName, Badge, Caip19, TokenId};
 use serde_json::json;
 
+use super::anchoring::AnchoringOptions;
 use super::conclude;
 use super::config::Config;
 use super::connect;
@@ -20,7 +21,6 @@ use super::resume::{self, Found, Wanted};
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::terminal::Terminal;
-use super::tx::options::{HeaderOptions, ReachOptions, SendOptions, SenderOptions};
 
 /// Anchor a new card: its digest, and where it is hosted
 ///
@@ -45,35 +45,26 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["card", "no_url_check"])]
     trust_url: bool,
     /// Go on with an anchoring that was interrupted: follow the transaction that is in the journal; needs no AGENT when it is the only one
-    #[arg(long)]
+    #[arg(long, conflicts_with = "dry_run")]
     resume: bool,
-    /// Go as far as the review and show what would change and cost; nothing is signed, and --sender will do without keys
-    #[arg(long, conflicts_with = "resume")]
-    dry_run: bool,
     #[command(flatten)]
-    header: HeaderOptions,
-    #[command(flatten)]
-    sender: SenderOptions,
-    #[command(flatten)]
-    send: SendOptions,
-    #[command(flatten)]
-    reach: ReachOptions,
+    anchoring: AnchoringOptions,
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let config = Config::load(output.config.as_deref())?;
-    let settings = NetworkSettings::resolve(&args.reach.node.network, &config)?;
+    let settings = NetworkSettings::resolve(&args.anchoring.reach.node.network, &config)?;
     let named = args.agent.as_ref().map(|agent| settings.locate(agent)).transpose()?;
     let contract = named.map_or(settings.network.registry, |(contract, _)| contract);
-    let state_folder = args.send.state_folder(&config)?;
-    let reach = &args.reach;
+    let state_folder = args.anchoring.send.state_folder(&config)?;
+    let reach = &args.anchoring.reach;
     reach.require_online("")?;
     let at = AtBlock::LastFinalized;
     let chain = connect::chain(&reach.node, &reach.tls, &config, &settings.network, contract, at)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
-    let keys = if args.dry_run { None } else { args.sender.read(shell)? };
+    let keys = if args.anchoring.dry_run { None } else { args.anchoring.sender.read(shell)? };
     if args.resume {
-        let sender = keys.as_ref().map(|keys| keys.signer.address()).or(args.sender.sender);
+        let sender = keys.as_ref().map(|keys| keys.signer.address()).or(args.anchoring.sender.sender);
         let wanted = Wanted { registry: contract, agent: named.map(|(_, agent)| agent), sender };
         if let Some(found) = resume::find(&state_folder, &settings.network, &wanted)? {
             return super::block_on(async {
@@ -92,20 +83,13 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
-    if let (true, Some(uri)) = (args.send.no_url_check, &args.uri) {
+    if let (true, Some(uri)) = (args.anchoring.send.no_url_check, &args.uri) {
         misgiving::warn_of_uri(&fetcher, uri, shell);
     }
-    let request = AnchorRequest { agent, card, uri, check_url: !args.send.no_url_check };
-    let context = |environment| Context {
-        chain: &chain,
-        fetcher: &fetcher,
-        state_folder: &state_folder,
-        environment,
-        choices: args.header.choices(),
-        wait: args.send.wait_for(),
-    };
-    if args.dry_run {
-        let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
+    let request = AnchorRequest { agent, card, uri, check_url: !args.anchoring.send.no_url_check };
+    let context = |environment| args.anchoring.context(&chain, &fetcher, &state_folder, environment);
+    if args.anchoring.dry_run {
+        let (onlooker, mut look) = (Onlooker::new(&args.anchoring.sender, shell)?, Look::new(shell));
         return super::block_on(async {
             let context = context(onlooker.environment.as_deref());
             match flow::anchor(&context, &request, &onlooker, &mut look, &mut |_| Ok(())).await {
@@ -114,8 +98,9 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             }
         });
     }
-    let mut terminal = Terminal::new(shell, args.send.yes).map_err(|error| without_resume(error, args))?;
-    let keys = keys.map_or_else(|| args.sender.require(LOOK, shell), Ok).map_err(|error| without_resume(error, args))?;
+    let mut terminal = Terminal::new(shell, args.anchoring.send.yes).map_err(|error| without_resume(error, args))?;
+    let keys =
+        keys.map_or_else(|| args.anchoring.sender.require(LOOK, shell), Ok).map_err(|error| without_resume(error, args))?;
     let context = context(keys.environment.as_deref());
     super::block_on(async {
         let anchored = flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
@@ -188,7 +173,7 @@ async fn resumed(
     shell.always(&format!("going on with the anchoring of agent {agent} by account {sender}: the transaction is {hash}"));
     let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
     let expiry = Some(found.entry.signed.transaction.expiry());
-    follow(chain, state_folder, hash, expiry, args.send.wait_for(), &mut on_change).await.map_err(failure::anchor)
+    follow(chain, state_folder, hash, expiry, args.anchoring.send.wait_for(), &mut on_change).await.map_err(failure::anchor)
 }
 
 /// Nothing was sent, because nothing would change.

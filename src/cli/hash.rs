@@ -1,12 +1,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use cardproof::fetch::{Body, CardFetcher, FetchFailure, Origin};
-use cardproof::verify::Reason;
+use cardproof::fetch::{Body, CardFetcher, Origin};
 
 use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
+use super::failure;
 use super::input;
 use super::options::{FetchOptions, OutputOptions, TlsOptions};
 use super::shell::Shell;
@@ -92,17 +92,6 @@ pub(crate) fn needs_network(offline: bool, url: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A URL that brought no body. One that the user typed and that nobody can fetch is a mistake of typing; whether others may be fetched
-/// later cannot be told now.
-pub(crate) fn not_fetched(url: &str, failure: &FetchFailure, origin: Origin) -> CliError {
-    let (code, message) = (Reason::from(failure.kind).as_str(), format!("{url}: {failure}"));
-    if origin == Origin::User && failure.is_of_the_uri() {
-        CliError::refused(code, message)
-    } else {
-        CliError::cannot_tell(code, message)
-    }
-}
-
 fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
     needs_network(args.offline.unwrap_or(false), url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
@@ -113,7 +102,7 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
                 "truncated",
                 format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
             )),
-            Err(failure) => Err(not_fetched(url, &failure, Origin::User)),
+            Err(failure) => Err(failure::of_fetch(url, &failure, Origin::User)),
         }
     })
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod anchor;
+mod anchoring;
 mod audit;
 mod card;
 mod completions;

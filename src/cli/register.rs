@@ -1,13 +1,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cardproof::anchor::flow::{self, Attendant, Card, CardValues, Context, FlowError, RegisterRequest, Step, TwoStepRequest};
+use cardproof::anchor::flow::{self, Attendant, Card, CardValues, FlowError, RegisterRequest, Step, TwoStepRequest};
 use cardproof::anchor::Signer;
 use cardproof::chain::AtBlock;
 use cardproof::identity::{Badge, TokenId};
 use cardproof::registry::MetadataEntry;
 
 use super::anchor::LOOK;
+use super::anchoring::AnchoringOptions;
 use super::conclude;
 use super::config::Config;
 use super::connect;
@@ -21,7 +22,6 @@ use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::terminal::Terminal;
 use super::tx::key_value;
-use super::tx::options::{HeaderOptions, ReachOptions, SendOptions, SenderOptions};
 
 /// Register a new agent with its card
 ///
@@ -57,43 +57,27 @@ pub(crate) struct Args {
     /// How long --two-step waits until the URI serves the filled card [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, requires = "two_step")]
     host_wait: Option<Duration>,
-    /// Go as far as the review and show what would change and cost; nothing is signed, and --sender will do without keys
-    #[arg(long)]
-    dry_run: bool,
     #[command(flatten)]
-    header: HeaderOptions,
-    #[command(flatten)]
-    sender: SenderOptions,
-    #[command(flatten)]
-    send: SendOptions,
-    #[command(flatten)]
-    reach: ReachOptions,
+    anchoring: AnchoringOptions,
 }
 
 /// Long enough to publish a file by hand.
 const USUAL_HOST_WAIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    args.reach.require_online("")?;
+    args.anchoring.reach.require_online("")?;
     let config = Config::load(output.config.as_deref())?;
-    let settings = NetworkSettings::resolve(&args.reach.node.network, &config)?;
-    let state_folder = args.send.state_folder(&config)?;
-    let (reach, network) = (&args.reach, &settings.network);
+    let settings = NetworkSettings::resolve(&args.anchoring.reach.node.network, &config)?;
+    let state_folder = args.anchoring.send.state_folder(&config)?;
+    let (reach, network) = (&args.anchoring.reach, &settings.network);
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
     let metadata: Vec<MetadataEntry> =
         args.metadata.iter().map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() }).collect();
-    let context = |environment| Context {
-        chain: &chain,
-        fetcher: &fetcher,
-        state_folder: &state_folder,
-        environment,
-        choices: args.header.choices(),
-        wait: args.send.wait_for(),
-    };
+    let context = |environment| args.anchoring.context(&chain, &fetcher, &state_folder, environment);
     let failed = |error| if args.trust_url || args.two_step { failure::anchor_checked(error) } else { failure::anchor(error) };
     let card = args.card.as_deref().map(input::bytes).transpose()?;
-    if args.send.no_url_check {
+    if args.anchoring.send.no_url_check {
         misgiving::warn_of_uri(&fetcher, &args.uri, shell);
     }
     if args.two_step {
@@ -102,8 +86,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             .judge(&args.uri)
             .map_err(|failure| failed(FlowError::Fetch { uri: args.uri.clone(), failure: Box::new(failure) }.into()))?;
     }
-    if args.dry_run {
-        let (onlooker, mut look) = (Onlooker::new(&args.sender, shell)?, Look::new(shell));
+    if args.anchoring.dry_run {
+        let (onlooker, mut look) = (Onlooker::new(&args.anchoring.sender, shell)?, Look::new(shell));
         if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
             let badge = Badge { contract: network.registry, token_id: TokenId(0) };
             let values = CardValues { genesis: network.genesis, badge, owner: onlooker.address() };
@@ -112,7 +96,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         }
         // Of two steps, the first is what can be seen now: it registers without a digest.
         let card = (!args.two_step).then(|| card.map_or(Card::TrustUrl, Card::Local));
-        let check_url = !args.send.no_url_check;
+        let check_url = !args.anchoring.send.no_url_check;
         let request = RegisterRequest { card, uri: args.uri.clone(), metadata, check_url, allow_duplicate: args.allow_duplicate };
         return super::block_on(async {
             let context = context(onlooker.environment.as_deref());
@@ -122,9 +106,9 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             }
         });
     }
-    let terminal = Terminal::new(shell, args.send.yes)?;
+    let terminal = Terminal::new(shell, args.anchoring.send.yes)?;
     let mut terminal = if args.two_step { terminal.going_on_with(resume(args)) } else { terminal };
-    let keys = args.sender.require(LOOK, shell)?;
+    let keys = args.anchoring.sender.require(LOOK, shell)?;
     let context = context(keys.environment.as_deref());
     if let (true, Some(template), Some(path)) = (args.two_step, &card, &args.card) {
         let request = TwoStepRequest {
@@ -149,7 +133,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         card: Some(card.map_or(Card::TrustUrl, Card::Local)),
         uri: args.uri.clone(),
         metadata,
-        check_url: !args.send.no_url_check,
+        check_url: !args.anchoring.send.no_url_check,
         allow_duplicate: args.allow_duplicate,
     };
     super::block_on(async {

@@ -129,7 +129,7 @@ async fn what_is_no_transaction_is_called_so() {
     bench.run(&["tx", "inspect", "zz"]).await.code(2).says("zz is neither a transaction");
     let hash = "ab".repeat(32);
     bench.run(&["tx", "inspect", &hash]).await.code(2).says("tx status");
-    let run = bench.run(&["tx", "inspect", &card, "--json"]).await.code(1).says("is not a transaction document");
+    let run = bench.run(&["tx", "inspect", &card, "--json"]).await.code(2).says("is not a transaction document");
     assert_eq!(run.error(), "not_a_transaction");
     let run = bench.run(&["tx", "status", &hash]).await.code(3);
     assert!(run.stdout().contains("unknown") && !run.stdout().contains("has not expired"), "{}", run.stdout());

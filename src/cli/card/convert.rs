@@ -39,8 +39,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let source = load(&args.card, &args.source, output)?;
-    let mut reading =
-        read_bytes(&source.bytes).map_err(|error| CliError::negative("not_a_card", format!("{}: {error}", source.name)))?;
+    let mut reading = read_bytes(&source.bytes).map_err(|error| source.is_no_card(&error))?;
     args.content.apply(&mut reading.profile)?;
     // A card's own claim is kept unless the user names an agent; a card without one takes the network of the options.
     if args.identity.agent.is_some() || reading.identity.is_none() {

@@ -35,8 +35,7 @@ struct ExplainDocument {
 
 pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let source = load(&args.card, &args.source, output)?;
-    let reading =
-        read_bytes(&source.bytes).map_err(|error| CliError::negative("not_a_card", format!("{}: {error}", source.name)))?;
+    let reading = read_bytes(&source.bytes).map_err(|error| source.is_no_card(&error))?;
     let explanation = explain(&reading);
     let dialects = recognise(&Document::parse(&source.bytes));
     if output.json {

@@ -106,10 +106,10 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     Ok(Exit::Ok)
 }
 
-/// The options for a URL that the user typed: who types `http:` wants it.
+/// The options for a URL that the user typed: who types `http:` wants it, unless it was said that nobody does.
 pub(crate) fn typed(options: &FetchOptions, url: &str) -> FetchOptions {
     let is_http = url.trim().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"));
-    let allow_http = if is_http { Some(true) } else { options.allow_http };
+    let allow_http = if is_http { options.allow_http.or(Some(true)) } else { options.allow_http };
     FetchOptions { allow_http, ..options.clone() }
 }
 

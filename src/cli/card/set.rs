@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use cardproof::card::edit::{pointer_of, set};
-use cardproof::card::Document;
+use cardproof::card::{Document, Node};
 use cardproof::digest::Sha256Digest;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -22,10 +22,11 @@ pub(super) struct Args {
     /// The field: version, provider.url, skills.0.name, or a JSON pointer such as /provider/url; what holds it must be there
     #[arg(value_name = "FIELD")]
     field: String,
-    /// The value: JSON, or a text where a text stands already or where it is not JSON
+    /// The value, of the type that stands there: a text needs no quotes, everything else is JSON; in a new field it is a text where
+    /// it is not JSON
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     value: String,
-    /// Read the value as a text or as JSON, whatever it looks like
+    /// Read the value as a text or as JSON, whatever it looks like and whatever type stands there
     #[arg(long = "as", value_name = "KIND")]
     kind: Option<Kind>,
     /// Write to this file instead of the card; - is stdout
@@ -63,7 +64,11 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let pointer = pointer_of(&args.field);
     let document = Document::parse(&bytes);
     let old = document.get(&pointer);
-    let value = json_text(&args.value, args.kind, old.is_some_and(|node| node.as_str().is_some()));
+    let value = json_text(&args.value, args.kind, old).map_err(|is| {
+        let stands = old.map_or("nothing", Node::type_name);
+        CliError::usage(format!("{shown}: {pointer} is {stands}, and the value is {is}"))
+            .hint("change the field's type with --as json or --as text")
+    })?;
     let changed = set(&bytes, &pointer, &value).map_err(|error| CliError::usage(format!("{shown}: {error}")))?;
     let path = args.out.as_ref().unwrap_or(&args.file);
     let to_stdout = path.as_os_str() == "-";
@@ -72,8 +77,7 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     } else if !to_stdout && (changed != bytes || args.out.is_some()) {
         to_file(path, &changed)?;
     }
-    let text =
-        |node: &cardproof::card::Node<'_>| String::from_utf8_lossy(bytes.get(node.span.clone()).unwrap_or_default()).into_owned();
+    let text = |node: &Node<'_>| String::from_utf8_lossy(bytes.get(node.span.clone()).unwrap_or_default()).into_owned();
     let sha256 = Sha256Digest::of(&changed).to_string();
     if output.json {
         shell.document(&SetDocument {
@@ -97,15 +101,29 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     Ok(Exit::Ok)
 }
 
-/// The value as JSON text. Where a text stands, `1.0` means the text "1.0"; elsewhere it is a number.
-fn json_text(value: &str, kind: Option<Kind>, replaces_text: bool) -> String {
+/// The value as JSON text, of the type of what it replaces: where a text stands, `1.0` means the text "1.0", elsewhere it is a number.
+///
+/// # Errors
+/// What the value is instead.
+fn json_text(value: &str, kind: Option<Kind>, replaced: Option<&Node<'_>>) -> Result<String, &'static str> {
     let as_text = || Value::from(value).to_string();
     let json: Option<Value> = serde_json::from_str(value).ok();
-    match (kind, json) {
-        (Some(Kind::Text), _) => as_text(),
-        (Some(Kind::Json), _) => value.to_owned(),
-        (None, Some(json)) if json.is_string() || !replaces_text => value.to_owned(),
-        (None, _) => as_text(),
+    let is = match &json {
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a boolean",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::Array(_)) => "an array",
+        Some(Value::Object(_)) => "an object",
+        Some(Value::String(_)) | None => "a string",
+    };
+    match (kind, replaced.map(Node::type_name)) {
+        (Some(Kind::Text), _) => Ok(as_text()),
+        (Some(Kind::Json), _) => Ok(value.to_owned()),
+        (None, Some("a string")) if is != "a string" => Ok(as_text()),
+        // null holds a place for any type.
+        (None, Some(stands)) if stands != "null" && stands != is => Err(is),
+        (None, _) if json.is_some() => Ok(value.to_owned()),
+        (None, _) => Ok(as_text()),
     }
 }
 
@@ -115,11 +133,39 @@ mod tests {
 
     #[test]
     fn a_value_is_what_its_place_expects() {
-        assert_eq!(json_text("1.0", None, true), "\"1.0\"");
-        assert_eq!(json_text("1.0", None, false), "1.0");
-        assert_eq!(json_text("\"x\"", None, true), "\"x\"");
-        assert_eq!(json_text("plain", None, false), "\"plain\"");
-        assert_eq!(json_text("true", Some(Kind::Text), false), "\"true\"");
-        assert_eq!(json_text("true", Some(Kind::Json), true), "true");
+        let card = Document::parse(br#"{"s": "x", "b": true, "n": 1, "z": null, "a": [], "o": {}}"#);
+        let set = |value: &str, kind, place: &str| json_text(value, kind, card.get(place));
+        let same = |value: &str| Ok(value.to_owned());
+        assert_eq!(set("1.0", None, "/s"), same("\"1.0\""));
+        assert_eq!(set("true", None, "/s"), same("\"true\""));
+        assert_eq!(set("\"x\"", None, "/s"), same("\"x\""));
+        for (value, place) in [("false", "/b"), ("-2.50", "/n"), ("[1]", "/a"), ("{\"q\": 1}", "/o")] {
+            assert_eq!(set(value, None, place), same(value));
+            for free in ["/z", "/new"] {
+                assert_eq!(set(value, None, free), same(value));
+            }
+        }
+        assert_eq!(set("plain", None, "/new"), same("\"plain\""));
+        assert_eq!(set("plain", None, "/z"), same("\"plain\""));
+    }
+
+    #[test]
+    fn the_type_of_a_field_changes_only_on_demand() {
+        let card = Document::parse(br#"{"b": true, "n": 1, "a": [], "o": {}}"#);
+        let set = |value: &str, kind, place: &str| json_text(value, kind, card.get(place));
+        for (value, place, is) in [
+            ("notabool", "/b", "a string"),
+            ("\"true\"", "/b", "a string"),
+            ("1", "/b", "a number"),
+            ("null", "/b", "null"),
+            ("one", "/n", "a string"),
+            ("{}", "/a", "an object"),
+            ("x", "/o", "a string"),
+            ("[]", "/o", "an array"),
+        ] {
+            assert_eq!(set(value, None, place), Err(is), "{value} {place}");
+            assert_eq!(set(value, Some(Kind::Json), place), Ok(value.to_owned()));
+            assert_eq!(set(value, Some(Kind::Text), place), Ok(Value::from(value).to_string()));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use cardproof::card::convert::NotACard;
 use cardproof::chain::{AgentReader, AtBlock};
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Fetcher, Origin};
@@ -12,7 +13,8 @@ use cardproof::registry::AgentRecord;
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
-use crate::cli::hash::{is_url, needs_network, not_fetched};
+use crate::cli::failure;
+use crate::cli::hash::{is_url, needs_network};
 use crate::cli::input;
 use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
@@ -38,6 +40,17 @@ pub(super) struct Source {
     pub(super) sha256: Sha256Digest,
     /// The agent that was named, if one was: its record, and the network with the registry it was found in.
     pub(super) agent: Option<(Network, AgentRecord)>,
+}
+
+impl Source {
+    /// What the user gave is no card, so nothing is done with it; that a host serves none is an answer about the host.
+    pub(super) fn is_no_card(&self, error: &NotACard) -> CliError {
+        let message = format!("{}: {error}", self.name);
+        match self.url {
+            Some(_) => CliError::negative("not_a_card", message),
+            None => CliError::refused("not_a_card", message),
+        }
+    }
 }
 
 /// The agent that an argument names. A file of that name comes before it, which is rare and can be told apart by `./`.
@@ -106,7 +119,7 @@ async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Re
             let message = format!("{url}: nothing proves that the body is complete");
             return Err(CliError::cannot_tell("truncated", message));
         }
-        Err(failure) => return Err(not_fetched(url, &failure, origin)),
+        Err(failure) => return Err(failure::of_fetch(url, &failure, origin)),
     };
     let Some(bytes) = body.kept else {
         let message = format!("{url}: the body has {} bytes, which is more than a card may have here", body.bytes);

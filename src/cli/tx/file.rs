@@ -53,7 +53,7 @@ pub(crate) fn read(argument: &OsStr, names: Names) -> Result<Given, CliError> {
     })?;
     if json.get("schema").and_then(Value::as_str) != Some("cardproof.tx/1") {
         let message = format!("{argument} is not a transaction document: its schema is not cardproof.tx/1");
-        return Err(CliError::negative("not_a_transaction", message));
+        return Err(CliError::refused("not_a_transaction", message));
     }
     if json.get("network").is_some_and(Value::is_null) {
         return inspected(&json);
@@ -96,7 +96,7 @@ fn nothing(argument: &str, names: Names) -> CliError {
         )),
         Names::Nothing if is_hash => CliError::usage(format!("{argument} is the hash of a transaction, and the whole is needed"))
             .hint("follow it with `cardproof tx status`"),
-        Names::Nothing if argument.len() > 2 && argument.bytes().all(|byte| byte.is_ascii_hexdigit()) => CliError::negative(
+        Names::Nothing if argument.len() > 2 && argument.bytes().all(|byte| byte.is_ascii_hexdigit()) => CliError::refused(
             "not_a_transaction",
             format!("{argument} is hexadecimal and not a transaction: {} digits are too few, or one is missing", argument.len()),
         ),
