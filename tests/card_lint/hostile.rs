@@ -60,6 +60,22 @@ fn a_message_quotes_only_the_beginning_of_a_long_value() {
 }
 
 #[test]
+fn no_message_repeats_the_credentials_of_a_url() {
+    for url in [
+        "http://u:s3cretpw@10.0.0.1/",
+        "https://u:s3cretpw@a.example/%zz",
+        "ftp://u:s3cretpw@a.example",
+        "javascript://u:s3cretpw@a",
+    ] {
+        let card = sample("a2a-0.3").replace("https://harbour.example.org", url);
+        let report = lint_alone(card.as_bytes());
+        assert!(!report.findings.is_empty(), "{url}");
+        let said = serde_json::to_string(&report).unwrap();
+        assert!(!said.contains("s3cretpw"), "{said}");
+    }
+}
+
+#[test]
 fn no_message_shows_the_insides_of_the_program() {
     for name in ["a2a-1.0", "society-ai", "combined", "concordium-legacy"] {
         let card = sample(name);
