@@ -9,9 +9,10 @@
 //! | 2 | [`verify`], [`report`] | the verdict and its formats |
 //! | 2 | [`agent_list`] | the local agent list, and finding the card of a running agent |
 //! | 1 | [`chain`], [`fetch`], [`card`] | a node; an untrusted URI; the document |
-//! | 0 | [`registry`], [`identity`], [`digest`], [`amount`] | the standard, without I/O; always there |
+//! | 0 | [`registry`], [`identity`], [`digest`], [`amount`], [`credentials`] | the standard, without I/O; always there |
 
 pub mod amount;
+pub mod credentials;
 pub mod digest;
 pub mod identity;
 pub mod registry;
