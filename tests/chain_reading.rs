@@ -349,3 +349,45 @@ async fn c_89_unknown_protocol_versions_and_kinds_do_not_stop_a_read() {
         assert!(client.read(&block, TokenId(287)).await.unwrap().record.is_some(), "{protocol_version}");
     }
 }
+
+/// What a world answers when it is asked properly, with `block` in the metadata.
+fn told_at(world: &World, method: &str, request: &[u8], block: &'static [u8]) -> Option<Answer> {
+    match world.answer(method, request) {
+        Answer::Message(message) => Some(Answer::At(block, message)),
+        other => Some(other),
+    }
+}
+
+/// Of block 100 in the world of the tests, and of none.
+const PINNED: &[u8] = b"0000000000000000000000000000000000000000000000000000000000000064";
+const OTHER: &[u8] = b"0000000000000000000000000000000000000000000000000000000000000063";
+
+#[tokio::test]
+async fn an_answer_made_at_another_block_is_a_nodes_error_and_the_next_one_is_asked() {
+    assert_eq!(World::default().block_hash(100).to_string().as_bytes(), PINNED);
+    for method in ["GetBlockInfo", "GetInstanceInfo", "InvokeInstance"] {
+        for block in [OTHER, b"", b"0x64", b"\xff\xfe", &PINNED[..63]] {
+            let (first, second) = (MockNode::start(World::default()).await, MockNode::start(World::default()).await);
+            first.on(method, move |request, _| told_at(&World::default(), method, request, block));
+            let read = |nodes: Vec<&MockNode>| {
+                let client = ChainClient::new(settings(&nodes)).unwrap();
+                async move { client.read(&client.pin(AtBlock::LastFinalized).await?, TokenId(287)).await }
+            };
+            let error = read(vec![&first]).await.unwrap_err();
+            assert_eq!(error.kind, ChainErrorKind::NodeError, "{method}: {}", error.message);
+            assert!(error.message.contains(method) && error.message.contains("at "), "{}", error.message);
+            assert!(block != OTHER || error.message.contains(std::str::from_utf8(OTHER).unwrap()), "{}", error.message);
+            assert_eq!(read(vec![&first, &second]).await.unwrap().record, Some(record(287)), "{method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_names_the_pinned_block_or_none_is_taken() {
+    let (node, client) = client(World::default()).await;
+    for method in ["GetBlockInfo", "GetInstanceInfo", "InvokeInstance"] {
+        node.on(method, move |request, _| told_at(&World::default(), method, request, PINNED));
+    }
+    let block = client.pin(AtBlock::LastFinalized).await.unwrap();
+    assert_eq!(client.read(&block, TokenId(287)).await.unwrap().record, Some(record(287)));
+}
