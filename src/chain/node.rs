@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::error::Error;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::contract::Instance;
 use super::foreign::shortened;
 use super::reach;
 use super::target::Target;
-use super::{BlockHash, ChainError, ChainErrorKind, NodeSettings};
+use super::{BlockHash, ChainError, ChainErrorKind, ModuleRef, NodeSettings};
 use crate::identity::{ContractAddress, GenesisHash, Network};
 
 /// How many blocks' instances a node's answers are remembered for.
@@ -42,6 +42,8 @@ pub(crate) struct Node {
     /// Whether the node behind the present connection was found to be of the expected network.
     verified: AtomicBool,
     instances: Mutex<VecDeque<((BlockHash, ContractAddress), InstanceCell)>>,
+    /// The modules in whose place the node sent something else. It is not asked for them again.
+    other_modules: Mutex<HashSet<ModuleRef>>,
 }
 
 /// A call that failed.
@@ -70,12 +72,17 @@ impl Node {
             in_flight: Semaphore::new(settings.max_in_flight.max(1)),
             verified: AtomicBool::new(false),
             instances: Mutex::new(VecDeque::new()),
+            other_modules: Mutex::default(),
         })
     }
 
     /// Scheme, host and port.
     pub(crate) fn url(&self) -> &str {
         &self.target.url
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
     }
 
     pub(crate) fn uses_tls(&self) -> bool {
@@ -211,6 +218,16 @@ impl Node {
         locked(&self.instances).retain(|(_, cell)| !Arc::ptr_eq(cell, failed));
     }
 
+    /// Whether the node sent something else in the place of this module before.
+    pub(super) fn sent_another(&self, module: ModuleRef) -> bool {
+        locked(&self.other_modules).contains(&module)
+    }
+
+    /// Remembers that the node sent something else in the place of this module.
+    pub(super) fn remember_another(&self, module: ModuleRef) {
+        locked(&self.other_modules).insert(module);
+    }
+
     fn client(&self) -> Queries {
         let mut channel = locked(&self.channel);
         QueriesClient::new(channel.get_or_insert_with(|| self.target.channel()).clone())
@@ -233,7 +250,7 @@ impl Node {
                 return self.unreachable(&cause).await;
             }
             // Only a status of our own transport has a source: the wire carries none.
-            Failure::Status(status) if status.source().is_some() => return self.unreachable(&reach::innermost(&status)).await,
+            Failure::Status(status) if status.source().is_some() => return self.unreachable(&reach::cause(&status)).await,
             Failure::Status(status) => status,
         };
         if let Some(http) = http_status_of_a_proxy(&status) {
