@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `engine` | the state of the chain and what a transaction or a view does to it |
 //! | `history` | blocks, each with the state at its end |
-//! | `admission` | what a transaction must satisfy before it may wait for a block |
-//! | `node` | making and finalizing blocks |
+//! | `admission`, `pending` | what a transaction must satisfy before it may wait for a block; those that wait |
+//! | `node`, `draft` | making and finalizing blocks; one in the making |
 //! | `store` | keeping them on disk |
 //! | `convert` | engine results as the node's messages |
 //! | `service` | the calls, by topic |
@@ -26,12 +26,14 @@
 mod admission;
 mod builder;
 mod convert;
+mod draft;
 mod engine;
 mod error;
 mod genesis;
 mod history;
 mod net;
 mod node;
+mod pending;
 mod server;
 mod service;
 mod store;
