@@ -257,8 +257,44 @@ async fn an_overwritten_agent_keeps_the_fields_of_its_user() {
     assert_eq!(list.run(&["add", "echo", "http://third", "--on-conflict", "overwrite"]).await.code, 0);
     let entry = list.run(&["show", "echo", "--json"]).await.json()["agent"].clone();
     assert_eq!((entry["url"].as_str(), entry["z-note"].as_str()), (Some("http://third"), Some("kept é")));
-    assert!(entry["x-cardproof"]["badge"].is_string() && entry["description"].is_null(), "{entry}");
+    assert!(entry["x-cardproof"].is_null() && entry["description"].is_null(), "{entry}");
     assert!(list.text().contains("12345678901234567890123") && list.text().contains("kept \\u00e9"), "{}", list.text());
+}
+
+/// Whoever takes over a name would otherwise be verified as the agent that had it before.
+#[tokio::test]
+async fn an_agent_in_the_place_of_another_does_not_inherit_its_identity_on_chain() {
+    let anonymous = CardHost::http(|request| match request.path.as_str() {
+        "/.well-known/agent-card.json" => Answer::ok(
+            "{\"name\":\"Market Data Agent\",\"supportedInterfaces\":[{\"url\":\"https://evil.example\"}],\"skills\":[]}",
+        ),
+        _ => Answer::status(404),
+    })
+    .await;
+    let identified = CardHost::http(|_| Answer::ok(std::fs::read("tests/cards/combined.json").unwrap())).await;
+    let import = List::new(None);
+    let file = import.write("other.json", r#"[{"name":"Market Data Agent","url":"http://evil.example"}]"#);
+    for args in [&["add", "Market Data Agent", "http://evil.example"][..], &["import", &file], &["discover", &anonymous.url("")]]
+    {
+        let list = List::new(None);
+        assert_eq!(list.run(&["discover", &identified.url("/card.json")]).await.code, 0);
+        assert!(list.text().contains("card_url") && list.text().contains("Mf22soLh1NuZYFgBK8iSs"), "{}", list.text());
+        let ran = list.run(&[args, &["--on-conflict", "overwrite"]].concat()).await;
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        let found = targets(&ListFile::at(&list.path).unwrap().read().unwrap()).unwrap();
+        assert_eq!((found.agents, found.without), (vec![], vec!["Market Data Agent".to_owned()]), "{args:?}");
+        assert!(!list.text().contains("card_url") && list.text().contains("evil.example"), "{}", list.text());
+    }
+}
+
+#[tokio::test]
+async fn a_list_with_a_byte_order_mark_is_read_and_written_without_it() {
+    let list = List::new(Some(&format!("\u{feff}{EXAMPLE}")));
+    assert_eq!(list.run(&["export"]).await.stdout, EXAMPLE);
+    assert_eq!(list.run(&["add", " echo", "http://b", "--on-conflict", "skip"]).await.stdout, "skipped     echo\n");
+    assert_eq!(list.run(&["add", " b\u{a0}", "http://b"]).await.code, 0);
+    assert_eq!(list.names(), ["echo", "server-claude", "b"], "blanks around a name are no part of it");
+    assert!(list.text().starts_with('{'), "{}", list.text());
 }
 
 #[tokio::test]

@@ -379,3 +379,52 @@ async fn card_set_keeps_the_type_of_a_field() {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace("true", after));
     }
 }
+
+/// What is complained of ends up in logs, and a URL in it has no password there.
+#[tokio::test]
+async fn a_url_with_credentials_is_a_usage_error_that_does_not_repeat_them() {
+    let tool = Tool::plain();
+    let url = "http://u:s3cretpw@127.0.0.1:9/card.json";
+    for args in [
+        &["hash", url][..],
+        &["hash", "https:u:s3cretpw@a.example"],
+        &["card", "fetch", url],
+        &["card", "fetch", "u:s3cretpw@127.0.0.1:9"],
+        &["card", "fetch", "u:s3/cretpw@a b"],
+        &["card", "lint", url],
+        &["card", "explain", url],
+        &["card", "diff", url, "tests/cards/uumit.json"],
+        &["agents", "discover", url],
+        &["agents", "add", "a", "ftp://u:s3cretpw@a.example"],
+        &["hash", "--ipfs-gateway", "ftp://u:s3cretpw@a.example", "ipfs://bafy"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let ran = tool.run(&[args, json].concat()).await;
+            assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+            let said = ran.stdout + &ran.stderr;
+            assert!(!said.contains("cretpw") && !said.contains("u:s3"), "{args:?}: {said}");
+        }
+    }
+    let host = CardHost::http(|_| Answer::redirect(302, "https://u:s3cretpw@a.example/card.json")).await;
+    for args in [&["hash"][..], &["card", "fetch"], &["card", "lint"]] {
+        let ran = tool.run(&[args, &[&host.url("/card.json"), "--json", "-v"]].concat()).await;
+        assert_eq!(ran.code, if args.contains(&"fetch") { 1 } else { 3 }, "{args:?}: {}", ran.stderr);
+        assert!(!(ran.stdout + &ran.stderr).contains("s3cretpw"), "{args:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_url_that_nobody_can_fetch_is_a_usage_error_and_one_that_does_not_answer_is_not() {
+    let tool = Tool::plain();
+    for (url, code) in [
+        ("https:a.example", 2),
+        ("https://a.example:25/", 2),
+        ("http://a.example/", 2),
+        ("data:application/json", 2),
+        ("https://127.0.0.1:2/", 3),
+    ] {
+        assert_eq!(tool.run(&["hash", url]).await.code, code, "{url}");
+        assert_eq!(tool.run(&["card", "lint", url]).await.code, code, "{url}");
+    }
+    assert_eq!(tool.run(&["card", "fetch", "ftp://a.example"]).await.code, 2);
+}

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, FailureKind, FetchFailure, FetchSettings, Fetched, Fetcher, Origin};
 use support::card_host::{loopback, Act, Answer, CardHost};
@@ -150,6 +152,65 @@ async fn a_body_cut_short_is_truncated_and_has_no_digest() {
 async fn a_plaintext_body_that_ends_by_closing_is_not_verified() {
     let card = fetch(Answer::head(200, &[]).write(CARD).then(Act::Close)).await.unwrap();
     assert_eq!((card.body.sha256, card.length_verified), (Sha256Digest::of(CARD), false));
+}
+
+/// What a second look makes of a body that is not the card's.
+async fn looked_at_again(answer: Answer) -> (Fetched, usize) {
+    let host = CardHost::http(move |_| answer.clone()).await;
+    let fetcher = Fetcher::new(loopback()).unwrap();
+    let url = host.url("/card.json?x=1");
+    let first = fetcher.fetch(&url, Origin::Untrusted).await.unwrap();
+    assert_ne!(first.body.sha256, Sha256Digest::of(CARD));
+    let again = fetcher.look_again(&url, first, Sha256Digest::of(CARD)).await;
+    let requests = host.requests();
+    assert!(requests.iter().all(|request| request.path == "/card.json?x=1" && request.header("host").is_some()));
+    (again, requests.len())
+}
+
+#[tokio::test]
+async fn a_body_that_is_longer_than_its_content_length_is_not_verified() {
+    let short = |length: usize| Answer::head(200, &[("Content-Length", &length.to_string())]);
+    let packed = encode::gzip(CARD).len();
+    for (what, answer) in [
+        ("five bytes too few", short(CARD.len() - 5).write(CARD)),
+        ("nothing declared", short(0).write(CARD)),
+        ("the length of another form", short(packed.min(CARD.len() - 1)).write(CARD)),
+        ("closed", short(9).write(CARD).then(Act::Close)),
+        ("late", short(9).write(&CARD[..9]).then(Act::Pause(Duration::from_millis(100))).write(&CARD[9..])),
+    ] {
+        let (fetched, requests) = looked_at_again(answer).await;
+        assert_eq!((fetched.length_verified, requests), (false, 2), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn another_card_of_the_declared_length_stays_another_card() {
+    let held_open = Answer::ok("another card").then(Act::Pause(Duration::from_secs(2)));
+    for answer in [Answer::ok("another card"), Answer::ok("another card").then(Act::Close), held_open] {
+        let (fetched, requests) = looked_at_again(answer).await;
+        assert_eq!((fetched.length_verified, requests), (true, 2));
+    }
+    let (fetched, requests) = looked_at_again(chunked(b"another card")).await;
+    assert_eq!((fetched.length_verified, requests), (true, 1), "chunks say themselves where the body ends");
+}
+
+#[tokio::test]
+async fn a_content_length_beside_chunks_must_be_theirs() {
+    for (length, verified) in [(CARD.len(), true), (5, false), (5000, false)] {
+        let head = [("Transfer-Encoding", "chunked"), ("Content-Length", &length.to_string())];
+        let answer = Answer::head(200, &head).write(format!("{:x}\r\n", CARD.len())).write(CARD).write("\r\n0\r\n\r\n");
+        let card = fetch(answer).await.unwrap();
+        assert_eq!((card.body.sha256, card.length_verified), (Sha256Digest::of(CARD), verified), "{length}");
+    }
+}
+
+#[tokio::test]
+async fn a_length_that_is_said_twice_is_a_length() {
+    let length = CARD.len().to_string();
+    let list = format!("{length}, {length}");
+    for head in [vec![("Content-Length", list.as_str())], vec![("Content-Length", &*length), ("Content-Length", &*length)]] {
+        assert!(fetch(Answer::head(200, &head).write(CARD)).await.unwrap().length_verified);
+    }
 }
 
 #[tokio::test]

@@ -97,6 +97,24 @@ async fn c_14_a_cached_error_shows_its_age() {
 }
 
 #[tokio::test]
+async fn c_14_a_cached_refusal_is_asked_for_once_more_past_the_cache() {
+    for status in [403, 404, 410] {
+        let host = CardHost::http(move |request| match request.header("cache-control") {
+            Some("no-cache") => Answer::ok(CARD),
+            _ => Answer::with(status, &[("Age", "329423")], ""),
+        })
+        .await;
+        assert!(comes(with_retries(), &host.url("/")).await, "{status}");
+        let stubborn = CardHost::http(move |_| Answer::with(status, &[("Age", "329423")], "")).await;
+        assert!(failure(with_retries(), &stubborn.url("/")).await.message.contains("(Age: 329423)"));
+        assert_eq!(stubborn.requests().len(), 2, "{status}");
+    }
+    let fresh = CardHost::http(|_| Answer::with(404, &[("Age", "0")], "")).await;
+    failure(with_retries(), &fresh.url("/")).await;
+    assert_eq!(fresh.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_broken_answer_is_tried_again_and_a_missing_card_is_not() {
     let cut = Answer::head(200, &[("Content-Length", "99")]).write("x").then(Act::Close);
     for first in [cut, Answer::default().then(Act::Close), Answer::default().then(Act::Reset)] {

@@ -221,6 +221,20 @@ async fn c_39_c_40_gateways_are_tried_in_order_and_all_causes_are_named() {
 }
 
 #[tokio::test]
+async fn c_39_a_gateway_that_sends_other_bytes_decides_nothing_while_another_has_the_right_ones() {
+    let uri = "ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy/card.json";
+    let lies = CardHost::http(|_| Answer::ok("<html>try again</html>")).await;
+    let good = host_of_cards().await;
+    for (gateways, right) in [(vec![&lies, &good], true), (vec![&lies, &lies], false)] {
+        let ipfs_gateways = gateways.iter().map(|host| host.url("")).collect();
+        let fetcher = Fetcher::new(FetchSettings { ipfs_gateways, ..FetchSettings::default() }).unwrap();
+        let first = fetcher.fetch(uri, Origin::Untrusted).await.unwrap();
+        let again = fetcher.look_again(uri, first, Sha256Digest::of(CARD)).await;
+        assert_eq!(again.body.sha256 == Sha256Digest::of(CARD), right);
+    }
+}
+
+#[tokio::test]
 async fn c_40_a_gateway_that_hangs_leaves_time_for_the_next() {
     let hangs = CardHost::http(|_| Answer::default().then(Act::Hang)).await;
     let good = host_of_cards().await;

@@ -120,6 +120,20 @@ fn c_50_an_empty_system_store_is_named_in_the_sentence() {
 }
 
 #[tokio::test]
+async fn a_body_longer_than_its_content_length_is_seen_through_tls() {
+    let authority = Authority::new("test authority");
+    for (length, verified) in [(CARD.len(), true), (9, false)] {
+        let answer = Answer::head(200, &[("Content-Length", &length.to_string())]).write(CARD);
+        let host = CardHost::https(authority.server(NAMES), move |_| answer.clone()).await;
+        let url = host.url_at("cards.example", "/card.json");
+        let fetcher = fetcher(Some(authority.pem_file()));
+        let first = fetcher.fetch(&url, Origin::Untrusted).await.unwrap();
+        let again = fetcher.look_again(&url, first, Sha256Digest::of(b"another card")).await;
+        assert_eq!((again.length_verified, host.requests().len()), (verified, 2));
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_ends_without_close_notify_is_truncated() {
     let authority = Authority::new("test authority");
     let trusted = Some(authority.pem_file());

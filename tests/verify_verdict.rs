@@ -11,7 +11,7 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{Body, CardFetcher, FailureKind, FetchFailure, FetchTrace, Fetched, Origin};
 use cardproof::identity::{AccountAddress, TokenId, TESTNET};
 use cardproof::registry::{AgentRecord, AgentStatus, Timestamp};
-use cardproof::verify::{Class, NoteCode, Reason, Verdict, Verifier, VerifySettings};
+use cardproof::verify::{Class, NoteCode, OncePerUrl, Reason, Verdict, Verifier, VerifySettings};
 
 const CARD: &[u8] = include_bytes!("vectors/card-testnet-287.json");
 const URI: &str = "https://cards.example/agent-card.json";
@@ -343,6 +343,18 @@ async fn c_57_one_url_is_fetched_once_in_a_run() {
         assert_eq!(run.verify(TokenId(agent)).await.reason, Reason::Match);
     }
     assert_eq!(host.asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn c_57_a_url_is_one_however_it_is_spelled() {
+    let host = Host::of([served(CARD)]);
+    let once = OncePerUrl::new(&host);
+    for uri in [URI, "https://cards.example/agent-card.json#a", "HTTPS://CARDS.example:443/agent-card.json"] {
+        assert!(once.fetch(uri, Origin::Untrusted).await.is_ok());
+    }
+    assert_eq!(host.asked.lock().unwrap().as_slice(), [URI]);
+    once.fetch("https://cards.example/agent-card.json?a", Origin::Untrusted).await.unwrap();
+    assert_eq!(host.asked.lock().unwrap().len(), 2);
 }
 
 #[tokio::test]

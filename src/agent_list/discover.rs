@@ -7,7 +7,7 @@ use url::Url;
 use crate::card::convert::{read_bytes, Reading};
 use crate::card::{recognise, Dialect, Document};
 use crate::digest::Sha256Digest;
-use crate::fetch::{Body, CardFetcher, FetchFailure, Origin};
+use crate::fetch::{check_uri, without_credentials, Body, CardFetcher, FetchFailure, Origin};
 
 use super::entry::is_reachable;
 use super::{Entry, ListError, OnChain, Transport};
@@ -114,7 +114,6 @@ fn is_card(document: &Document<'_>, reading: &Reading) -> bool {
 
 /// The places to try, each once.
 fn places(site: &str) -> Result<Vec<Url>, ListError> {
-    let invalid = || ListError::Invalid(format!("{site} is not the URL of an agent or a site"));
     let typed = site.trim();
     // As a host, 287 would be the address 0.0.1.31.
     if !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -124,10 +123,17 @@ fn places(site: &str) -> Result<Vec<Url>, ListError> {
     }
     // What people type for a site often lacks the scheme.
     let typed = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
+    let invalid = || {
+        let shown = without_credentials(&typed);
+        let shown = if site.contains("://") { &shown } else { shown.trim_start_matches("https://") };
+        ListError::Invalid(format!("{shown} is not the URL of an agent or a site"))
+    };
     let mut base = Url::parse(&typed).map_err(|_| invalid())?;
     if !base.has_host() {
         return Err(invalid());
     }
+    // A URL that nobody can fetch is told once, and not at each of its well-known places.
+    check_uri(&typed).map_err(|failure| ListError::Invalid(format!("{}: {failure}", without_credentials(&typed))))?;
     base.set_fragment(None);
     let itself = base.clone();
     base.set_query(None);

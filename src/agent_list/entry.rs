@@ -39,13 +39,13 @@ impl Entry {
     /// The fields that every program knows.
     const KNOWN: [&str; 7] = ["name", "url", "description", "version", "skills", "capabilities", "transport"];
 
-    /// An entry with a name and a URL, reached over HTTP.
+    /// An entry with a name and a URL, reached over HTTP. Blanks around either are no part of it.
     ///
     /// # Errors
     /// [`ListError::Invalid`] when either is empty, or the name has characters that hide or turn round what is shown of it.
     pub fn new(name: &str, url: &str) -> Result<Self, ListError> {
         require_plain(name)?;
-        let text = |value: &str| Value::from(value).to_string();
+        let text = |value: &str| Value::from(value.trim()).to_string();
         Self::parse(&format!("{{\n  \"name\": {},\n  \"url\": {}\n}}", text(name), text(url)))
     }
 
@@ -126,16 +126,16 @@ impl Entry {
         )))
     }
 
-    /// This entry in the place of `old`: what this program does not know of the old one stays, and so does where its agent stands on
-    /// chain unless this one says that.
+    /// This entry in the place of `old`: what this program does not know of the old one stays. Where the old one's agent stands on
+    /// chain goes with it: it was said of another URL or card, and would pass for this one's identity.
     ///
     /// # Errors
     /// See [`Entry::set`].
     pub fn in_place_of(mut self, old: &Self) -> Result<Self, ListError> {
         let document = Document::parse(old.json.as_bytes());
         for member in document.root().and_then(Node::as_object).unwrap_or_default() {
-            let is_own = Self::KNOWN.contains(&&*member.key) || self.value().get(&*member.key).is_some();
-            if !is_own {
+            let is_replaced = Self::KNOWN.contains(&&*member.key) || member.key == Self::ON_CHAIN;
+            if !is_replaced && self.value().get(&*member.key).is_none() {
                 self.set_json(&member.key, old.json.get(member.value.span.clone()).unwrap_or("null"))?;
             }
         }
@@ -197,13 +197,26 @@ impl Entry {
         )
     }
 
-    /// The same agent under another name.
+    /// The same agent under another name, without blanks around it.
     ///
     /// # Errors
-    /// See [`Entry::set`].
+    /// See [`Entry::set`], and [`ListError::Invalid`] when the name has characters that hide or turn round what is shown of it.
     pub fn renamed(mut self, name: &str) -> Result<Self, ListError> {
-        self.set("name", name)?;
+        require_plain(name)?;
+        self.set("name", name.trim())?;
         Ok(self)
+    }
+
+    /// This entry fit for a list it comes new to: its name is shown as it is, and has no blanks around it, which nobody sees and which
+    /// would make two agents of one name.
+    pub(super) fn admitted(self) -> Result<Self, ListError> {
+        require_plain(&self.name)?;
+        let name = self.name.trim().to_owned();
+        if name == self.name {
+            Ok(self)
+        } else {
+            self.renamed(&name)
+        }
     }
 
     /// Whether another entry says the same, however it is written.
@@ -296,9 +309,17 @@ mod tests {
         let old = Entry::parse(old).unwrap();
         let new = Entry::new("a", "http://new").unwrap().in_place_of(&old).unwrap();
         let value = new.value();
-        assert_eq!((value["url"].as_str(), value["x-cardproof"]["caip19"].as_str()), (Some("http://new"), Some("old")));
+        assert_eq!(value["url"], "http://new");
         assert!(value["description"].is_null() && value["n"][0].as_f64() == Some(100.0), "{value}");
         assert!(new.json().contains("1.50"), "{}", new.json());
+    }
+
+    #[test]
+    fn the_identity_on_chain_goes_with_the_entry_that_it_was_said_of() {
+        let old = r#"{"name":"a","url":"http://old","x-cardproof":{"caip19":"old","card_url":"http://old/card.json"}}"#;
+        let old = Entry::parse(old).unwrap();
+        let new = Entry::new("a", "http://new").unwrap().in_place_of(&old).unwrap();
+        assert_eq!(new.value(), json!({ "name": "a", "url": "http://new" }));
         let named = Entry::parse(r#"{"name":"a","url":"http://new","x-cardproof":{"caip19":"new"}}"#).unwrap();
         assert_eq!(named.in_place_of(&old).unwrap().value()["x-cardproof"]["caip19"], "new");
     }

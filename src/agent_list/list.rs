@@ -2,7 +2,6 @@ use std::collections::HashMap;
 
 use crate::card::{Document, Layout};
 
-use super::entry::require_plain;
 use super::{Entry, ListError};
 
 /// An agent list: its entries in their order, and the rest of its document as it was written.
@@ -35,12 +34,13 @@ impl AgentList {
     /// The text of a list without agents.
     pub const EMPTY: &'static str = "{\"agents\":[]}\n";
 
-    /// Reads a list.
+    /// Reads a list. A byte order mark before it, which some editors write, is not part of it and not written again.
     ///
     /// # Errors
     /// [`ListError::Invalid`] when the text is not JSON, has no list `agents`, or an entry of it has no name or URL or the name
     /// of another.
     pub fn parse(text: &str) -> Result<Self, ListError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let invalid = |why: String| ListError::Invalid(why);
         let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
             invalid(format!("it is not JSON, the first fault is in line {}, column {}", error.line(), error.column()))
@@ -91,7 +91,8 @@ impl AgentList {
         Ok(list)
     }
 
-    /// Reads the entries of a file to import: an agent list, or a bare list of entries. Names may stand twice.
+    /// Reads the entries of a file to import: an agent list, or a bare list of entries. Names may stand twice, and lose the blanks
+    /// around them.
     ///
     /// # Errors
     /// [`ListError::Invalid`] when it is neither, or a name has characters that hide or turn round what is shown of it.
@@ -107,7 +108,7 @@ impl AgentList {
         };
         let entry = |(n, (item, value)): (usize, (&crate::card::Node<'_>, &serde_json::Value))| {
             let json = text.get(item.span.clone()).unwrap_or_default();
-            let entry = Entry::of(json, value).and_then(|entry| require_plain(entry.name()).map(|()| entry));
+            let entry = Entry::of(json, value).and_then(Entry::admitted);
             entry.map_err(|error| ListError::Invalid(format!("agent number {}: {error}", n + 1)))
         };
         items.iter().zip(values).enumerate().map(entry).collect()
@@ -171,7 +172,7 @@ impl AgentList {
         self.unchanged.is_some()
     }
 
-    /// Its text: byte for byte the one it was read from when nothing changed.
+    /// Its text: byte for byte the one it was read from when nothing changed, but for a byte order mark.
     pub fn to_text(&self) -> String {
         if let Some(text) = &self.unchanged {
             return text.clone();
@@ -224,6 +225,25 @@ mod tests {
         assert_eq!(list.to_text(), text.replace("\"a\"", "\"b\""));
         list.remove("b").unwrap();
         assert_eq!(list.to_text(), "{\n  \"agents\": []\n}\n");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_read_over_and_not_written() {
+        let text = "{\"agents\":[{\"name\":\"a\",\"url\":\"u\"}]}";
+        let mut list = AgentList::parse(&format!("\u{feff}{text}")).unwrap();
+        assert_eq!(list.to_text(), text);
+        list.add(entry("b")).unwrap();
+        assert!(list.to_text().starts_with("{\"agents\"") && AgentList::parse(&list.to_text()).is_ok(), "{}", list.to_text());
+    }
+
+    #[test]
+    fn blanks_around_a_name_do_not_make_another_agent() {
+        let names = |entries: Vec<Entry>| entries.iter().map(|entry| entry.name().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(vec![entry(" a"), entry("a\u{3000}").renamed("\u{a0}b ").unwrap()]), ["a", "b"]);
+        let imported = AgentList::parse_import(r#"[{"q":1.50,"name":" a ","url":"u"}]"#).unwrap();
+        assert_eq!(imported[0].json(), r#"{"q":1.50,"name":"a","url":"u"}"#);
+        let mut list = AgentList::parse(r#"{"agents":[{"name":"a","url":"u"}]}"#).unwrap();
+        assert!(matches!(list.import(vec![entry(" a")], |_| None), Err(ListError::Conflicts(_))));
     }
 
     #[test]

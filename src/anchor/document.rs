@@ -105,7 +105,8 @@ impl Document {
         Ok(json)
     }
 
-    /// Reads a document and derives every derived field again.
+    /// Reads a document and derives every derived field again. Its text is read by [`read_json`](super::read_json), which refuses what
+    /// says something twice.
     ///
     /// # Errors
     /// [`AnchorError::Document`] for a field that is missing, malformed, or not what follows from the others.

@@ -34,7 +34,7 @@ impl ChangedSince {
         let covered = |run: &RunInfo| run.finished_at.is_some() && covers.is_some_and(|agents| run.covers(agents));
         let earlier = runs.iter().enumerate().find_map(|(place, run)| Some((place, run, run.block.filter(|_| covered(run))?)));
         let Some((place, run, after)) = earlier else {
-            return Err("no finished run before this one was about all of these agents".into());
+            return Err("no finished run before this one is known to have been about all of these agents".into());
         };
         // What such a run wrote down about an agent is older than the events that would be read.
         let older_block = |run: &&RunInfo| run.block.is_some_and(|block| block.height < after.height);

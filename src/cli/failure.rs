@@ -4,7 +4,7 @@ use cardproof::anchor::flow::FlowError;
 use cardproof::anchor::journal::JournalError;
 use cardproof::anchor::keys::KeyError;
 use cardproof::anchor::AnchorError;
-use cardproof::fetch::{FailureKind, FetchFailure};
+use cardproof::fetch::{FailureKind, FetchFailure, Origin};
 use cardproof::verify::Reason;
 use url::{Host, Url};
 
@@ -33,11 +33,35 @@ pub(crate) fn anchor_checked(error: AnchorError) -> CliError {
     told(error, UrlCheck::Needed)
 }
 
+/// A failure with its exit code, of a transaction that was built before: its URI cannot be changed any more.
+pub(crate) fn built(error: AnchorError) -> CliError {
+    told(error, UrlCheck::Built)
+}
+
 /// Whether the command can do without the host: a hint names only what can be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UrlCheck {
     Optional,
     Needed,
+    Built,
+}
+
+impl UrlCheck {
+    /// What helps, and what helps without the host where that can be done.
+    fn or(self, hint: &str, without: &str) -> String {
+        match self {
+            Self::Optional | Self::Built => format!("{hint}, or {without}"),
+            Self::Needed => hint.to_owned(),
+        }
+    }
+
+    /// How another URI is named.
+    fn another_uri(self) -> &'static str {
+        match self {
+            Self::Optional | Self::Needed => "name it with --uri",
+            Self::Built => "build the transaction anew with that",
+        }
+    }
 }
 
 fn told(error: AnchorError, check: UrlCheck) -> CliError {
@@ -84,19 +108,14 @@ fn told(error: AnchorError, check: UrlCheck) -> CliError {
 
 fn flow(error: FlowError, check: UrlCheck) -> CliError {
     let message = error.to_string();
-    let or = |hint: &str, other: &str| match check {
-        UrlCheck::Optional => format!("{hint}, or {other}"),
-        UrlCheck::Needed => hint.to_owned(),
-    };
+    let or = |hint: &str, other: &str| check.or(hint, other);
     match error {
         FlowError::Differs(_) => CliError::negative("card_differs", message)
             .hint(or("host the local file's exact bytes", "anchor all the same with --no-url-check")),
         FlowError::HashDiffers { .. } => {
             CliError::negative("card_differs", message).hint(or("host what is to be anchored", "go on with --no-url-check"))
         }
-        FlowError::Fetch { uri, failure } => {
-            not_fetched(&uri, failure.kind, message, &or("host the card first", "go on with --no-url-check"))
-        }
+        FlowError::Fetch { uri, failure } => not_fetched(&uri, failure.kind, message, check),
         FlowError::LengthUnverified { .. } => CliError::cannot_tell("length_unverified", message),
         FlowError::AgentNotFound(_) => {
             CliError::negative("agent_not_found", message).hint("check the agent, --network and --contract")
@@ -123,36 +142,41 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
     }
 }
 
-/// A URL that the user typed and that brought nothing. What it says itself can be told at once; what a host does may be otherwise
-/// later.
-pub(crate) fn typed_url(url: &str, failure: &FetchFailure) -> CliError {
+/// A URL that brought no body. What the user typed and nobody can fetch is a mistake that can be told at once; what a host does may be
+/// otherwise later.
+pub(crate) fn of_fetch(url: &str, failure: &FetchFailure, origin: Origin) -> CliError {
     use FailureKind as Kind;
     let message = format!("{url}: {failure}");
     let code = Reason::from(failure.kind).as_str();
     let is_its_own =
         matches!(failure.kind, Kind::InvalidUri | Kind::UnsupportedScheme | Kind::BlockedAddress | Kind::BlockedPort);
-    if is_its_own && failure.trace.hops.is_empty() {
+    if origin == Origin::User && is_its_own && failure.trace.hops.is_empty() {
         return CliError::refused(code, message);
     }
     CliError::cannot_tell(code, message)
 }
 
 /// What the URI itself forbids is refused, with the option that helps; what a host does not do now may be otherwise later.
-fn not_fetched(uri: &str, kind: FailureKind, message: String, otherwise: &str) -> CliError {
+fn not_fetched(uri: &str, kind: FailureKind, message: String, check: UrlCheck) -> CliError {
+    let name_it = check.another_uri();
     let url = Url::parse(uri).ok();
     let scheme = url.as_ref().map_or("", Url::scheme);
     let plain = if scheme == "http" { "--allow-http and " } else { "" };
     let (code, hint) = match kind {
-        FailureKind::InvalidUri => ("invalid_uri", "name the complete https URL of the card with --uri".to_owned()),
+        FailureKind::InvalidUri => ("invalid_uri", format!("find the complete https URL of the card, and {name_it}")),
         FailureKind::UnsupportedScheme => (
             "unsupported_scheme",
             match (scheme, url.as_ref().and_then(private_host)) {
                 ("http", Some(name)) => format!("allow it with --allow-http and --allow-private (or --allow-host {name})"),
                 ("http", None) => "host the card at an https URL, or allow plain http with --allow-http".to_owned(),
                 ("ipfs", _) => "name a gateway with --ipfs-gateway <URL>".to_owned(),
-                _ => "host the card at an https URL and name it with --uri".to_owned(),
+                _ => format!("host the card at an https URL, and {name_it}"),
             },
         ),
+        // Some addresses nothing opens.
+        FailureKind::BlockedAddress if !message.contains("--allow-private") => {
+            ("blocked_address", format!("host the card at a public address, and {name_it}"))
+        }
         FailureKind::BlockedAddress => (
             "blocked_address",
             match url.as_ref().and_then(Url::host_str) {
@@ -160,11 +184,10 @@ fn not_fetched(uri: &str, kind: FailureKind, message: String, otherwise: &str) -
                 None => "allow it with --allow-private, or one host with --allow-host <name>".to_owned(),
             },
         ),
-        FailureKind::BlockedPort => {
-            ("blocked_port", "host the card on a port that is for the web, and name it with --uri".to_owned())
-        }
+        FailureKind::BlockedPort => ("blocked_port", format!("host the card on a port that is for the web, and {name_it}")),
         _ => {
-            return CliError::cannot_tell("card_not_fetched", message).hint(otherwise);
+            let hint = check.or("host the card first", "go on with --no-url-check");
+            return CliError::cannot_tell("card_not_fetched", message).hint(hint);
         }
     };
     CliError::refused(code, message).hint(hint)
@@ -196,7 +219,7 @@ mod tests {
     #[test]
     fn a_uri_that_is_not_fetched_is_refused_with_the_option_that_helps() {
         let refused = |uri: &str, kind| {
-            let error = not_fetched(uri, kind, String::new(), "host the card first, or go on with --no-url-check");
+            let error = not_fetched(uri, kind, "it is private; --allow-private opens it".into(), UrlCheck::Optional);
             (error.exit, error.code, error.hint.unwrap())
         };
         let (exit, code, hint) = refused("http://127.0.0.1:8000/card.json", FailureKind::UnsupportedScheme);
@@ -213,5 +236,14 @@ mod tests {
         let (exit, code, hint) = refused("https://a.example/", FailureKind::NotFound);
         assert_eq!((exit, code), (Exit::CannotTell, "card_not_fetched"));
         assert!(hint.contains("--no-url-check"));
+        let told = |kind, check| not_fetched("https://169.254.169.254/", kind, "it is link-local".into(), check).hint.unwrap();
+        assert!(!told(FailureKind::BlockedAddress, UrlCheck::Optional).contains("--allow"), "nothing opens it");
+        assert!(!told(FailureKind::NotFound, UrlCheck::Needed).contains("--no-url-check"));
+        for kind in
+            [FailureKind::InvalidUri, FailureKind::UnsupportedScheme, FailureKind::BlockedAddress, FailureKind::BlockedPort]
+        {
+            let hint = told(kind, UrlCheck::Built);
+            assert!(!hint.contains("--uri") && hint.contains("anew"), "tx send has no --uri: {hint}");
+        }
     }
 }

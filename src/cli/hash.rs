@@ -102,7 +102,7 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
                 "truncated",
                 format!("{url}: nothing proves that the body is complete, so its hash would mean nothing"),
             )),
-            Err(failure) => Err(failure::typed_url(url, &failure)),
+            Err(failure) => Err(failure::of_fetch(url, &failure, Origin::User)),
         }
     })
 }

@@ -1,19 +1,22 @@
 //! The only place that writes to stdout and stderr.
 //!
 //! stdout carries the result and nothing else; everything else goes to stderr. Whatever a stranger wrote is escaped here,
-//! on its way out, so that no escape sequence, direction override or invisible character reaches a terminal.
+//! on its way out, so that no escape sequence, direction override or invisible character reaches a terminal; and what is said
+//! beside the result, errors above all, names no user or password of a URL.
 
 mod bar;
 mod out;
 
 pub(crate) use bar::Bar;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use cardproof::fetch::without_credentials;
 use cardproof::report::{self, Line, Tone};
 use cardproof::verify::Verdict;
 use serde::Serialize;
@@ -142,25 +145,25 @@ impl Shell {
     /// Says something beside the result, on stderr.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            write_err(&format!("{}\n", escape(text)));
+            write_err(&format!("{}\n", said(text)));
         }
     }
 
     /// Says something beside the result that only `-v` shows, on stderr.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {
-            write_err(&format!("{}\n", escape(text)));
+            write_err(&format!("{}\n", said(text)));
         }
     }
 
     /// Warns on stderr, even with `-q`.
     pub(crate) fn warning(&self, text: &str) {
-        write_err(&format!("warning: {}\n", escape(text)));
+        write_err(&format!("warning: {}\n", said(text)));
     }
 
     /// Says on stderr what nobody may miss, even with `-q`.
     pub(crate) fn always(&self, text: &str) {
-        write_err(&format!("{}\n", escape(text)));
+        write_err(&format!("{}\n", said(text)));
     }
 
     /// Whether there is a person to ask: both ends are a terminal.
@@ -173,7 +176,7 @@ impl Shell {
         if !self.can_ask() {
             return None;
         }
-        write_err(&escape(question));
+        write_err(&said(question));
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).ok().filter(|read| *read > 0)?;
         Some(answer)
@@ -197,17 +200,17 @@ impl Shell {
             self.document(&ErrorDocument {
                 schema: "cardproof.error/1",
                 code: error.code,
-                message: &error.message,
-                hint: error.hint.as_deref(),
+                message: &without_credentials(&error.message),
+                hint: error.hint.as_deref().map(without_credentials).as_deref(),
             });
         }
     }
 
     /// Tells on stderr alone what went wrong.
     pub(crate) fn complain(&self, error: &CliError) {
-        let mut text = format!("error: {}\n", escape(&error.message));
+        let mut text = format!("error: {}\n", said(&error.message));
         if let Some(hint) = &error.hint {
-            let _ = writeln!(text, "  try: {}", escape(hint));
+            let _ = writeln!(text, "  try: {}", said(hint));
         }
         write_err(&text);
     }
@@ -224,12 +227,21 @@ struct ErrorDocument<'a> {
 
 /// Prints what clap has to say: help and version to stdout, everything else to stderr and, with `--json`, as a document.
 pub(crate) fn print_usage(error: &clap::Error, json: bool) -> ExitCode {
-    match error.print().and_then(|()| io::stdout().flush()) {
+    let text = error.render().to_string();
+    let printed = match without_credentials(&text) {
+        // What it repeats of the command line is not shown in colours then.
+        Cow::Owned(masked) if error.use_stderr() => {
+            write_err(&masked);
+            Ok(())
+        }
+        _ => error.print().and_then(|()| io::stdout().flush()),
+    };
+    match printed {
         Err(failure) if !error.use_stderr() => end_unread(&failure),
         _ => {}
     }
     if json && error.use_stderr() {
-        let text = error.render().to_string();
+        let text = without_credentials(&text);
         let message = text.lines().next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let hint = Some("cardproof help shows every command and option");
@@ -291,6 +303,11 @@ fn is_unsafe(c: char) -> bool {
             | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// What is said beside the result: safe for a terminal, and without the passwords of URLs, because it ends up in logs.
+fn said(text: &str) -> String {
+    escape(&without_credentials(text))
 }
 
 /// Makes a text safe for one line of a terminal: what could act on it is shown as `\u{1b}`.

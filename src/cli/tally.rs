@@ -28,6 +28,11 @@ enum FailOn {
 }
 
 impl ExitOptions {
+    /// Whether a revoked agent counts as a mismatch.
+    pub(crate) fn requires_active(&self) -> bool {
+        self.require_active
+    }
+
     /// An empty tally that counts as the options say.
     pub(crate) fn tally(&self) -> Result<Tally, CliError> {
         let classes = &self.fail_on;

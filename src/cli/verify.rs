@@ -7,7 +7,7 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Origin};
 use cardproof::identity::{ContractAddress, TokenId};
 use cardproof::report::{ReportDocument, VerifyDocument};
-use cardproof::verify::{LintCheck, Verdict, Verifier, VerifySettings};
+use cardproof::verify::{settled, LintCheck, Verdict, Verifier, VerifySettings};
 use futures_util::stream::{self, StreamExt};
 
 use super::config::Config;
@@ -158,6 +158,7 @@ fn expected_digest(args: &Args, expected: Sha256Digest, config: &Config) -> Resu
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
     super::block_on_here(async {
         let outcome = fetcher.fetch(&url, Origin::User).await;
+        let outcome = settled(&fetcher, &url, outcome, Some(expected)).await;
         Ok(Verdict::of_expected(url, expected, outcome))
     })
 }

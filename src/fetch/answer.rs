@@ -61,10 +61,19 @@ fn named(status: StatusCode) -> String {
     }
 }
 
-/// A cache that repeats an old error is named: waiting or purging helps, asking the origin does not.
+/// For how many seconds a cache has held an answer.
+fn seconds_in_cache(headers: &HeaderMap) -> Option<u64> {
+    headers.get(AGE)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Whether a cache repeats an old refusal, which it can be asked to pass by. A wall means what it says.
+pub(super) fn is_stale(stop: &Stop, headers: &HeaderMap) -> bool {
+    stop.kind != FailureKind::BlockedByBotWall && seconds_in_cache(headers).is_some_and(|seconds| seconds > 0)
+}
+
+/// A cache that repeats an old error is named: waiting or purging it helps.
 fn age(headers: &HeaderMap) -> String {
-    let digits = headers.get(AGE).and_then(|age| age.to_str().ok()).map(str::trim);
-    match digits.filter(|age| !age.is_empty() && age.len() < 12 && age.bytes().all(|byte| byte.is_ascii_digit())) {
+    match seconds_in_cache(headers) {
         Some(age) => format!(" from a cache that has held this answer for {age} s (Age: {age})"),
         None => String::new(),
     }

@@ -71,7 +71,11 @@ pub(super) fn broken_body(error: &reqwest::Error, url: &Url, received: u64) -> S
     let how = match io_kinds(error).next() {
         Some(io::ErrorKind::UnexpectedEof) => "the connection was closed".to_owned(),
         Some(io::ErrorKind::ConnectionReset) => "the connection was reset".to_owned(),
-        _ => causes_of(error),
+        _ => match find::<h2::Error>(error) {
+            Some(stream) if stream.is_go_away() => "the HTTP/2 connection was given up".to_owned(),
+            Some(stream) if stream.is_reset() => "the HTTP/2 stream was reset".to_owned(),
+            _ => causes_of(error),
+        },
     };
     let message = format!("{host} ended the body too early, after {received} bytes: {how}");
     Stop::new(FailureKind::Truncated, message)
@@ -119,10 +123,11 @@ fn causes_of(error: &reqwest::Error) -> String {
     error.source().map_or_else(|| "no cause is known".to_owned(), chain)
 }
 
-/// An error and its causes as one sentence part, each said once.
+/// An error and its causes as one sentence part, each said once. What the HTTP client calls its own parts tells nobody anything.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
-    for link in links(error).map(ToString::to_string) {
+    let telling = links(error).filter(|link| !link.is::<hyper_util::client::legacy::Error>());
+    for link in telling.map(ToString::to_string) {
         if text.is_empty() {
             text = link;
         } else if !text.contains(&link) {

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use reqwest::header::{HeaderValue, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
-use reqwest::{Client, Response};
+use reqwest::header::{HeaderValue, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
+use reqwest::{Client, Response, Version};
 use url::Url;
 
 use super::address::AddressPolicy;
-use super::answer::{judge, Head};
+use super::answer::{is_stale, judge, Head};
 use super::client::{self, GuardedClient};
 use super::data_uri::{self, DataUriError};
 use super::deadline::Deadline;
@@ -14,14 +14,16 @@ use super::explain::no_answer;
 use super::ipfs;
 use super::limits::HostLimits;
 use super::outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
-use super::receive::{receive, values, Card};
+use super::receive::{content_length, receive, values, Card};
 use super::resolve::{Resolve, SystemResolver};
 use super::retry::pause;
 use super::settings::{FetchSettings, FetchSetupError};
 use super::stop::Stop;
+use super::surplus::{Answered, SurplusProbe};
 use super::target::{check_hop, check_uri, host_of, invalid, redirect_target, Target};
 use super::trust::TrustRoots;
 use super::{CardFetcher, Origin};
+use crate::digest::Sha256Digest;
 
 /// How many redirects are followed.
 const REDIRECTS: usize = 5;
@@ -42,6 +44,7 @@ pub(super) struct Parts {
     /// For the first hop of what the user typed.
     pub(super) typed: GuardedClient,
     pub(super) limits: HostLimits,
+    surplus: SurplusProbe,
 }
 
 impl Fetcher {
@@ -66,6 +69,7 @@ impl Fetcher {
         let parts = Parts {
             gateways: ipfs::gateways(&settings.ipfs_gateways)?,
             roots: roots.count(),
+            surplus: SurplusProbe::new(tls.clone(), &settings.user_agent),
             strict: client::build(&settings, &tls, Arc::clone(&resolver), strict)?,
             typed: client::build(&settings, &tls, resolver, typed)?,
             limits: HostLimits::new(settings.per_host_concurrency, settings.per_host_rate),
@@ -105,10 +109,19 @@ impl CardFetcher for Fetcher {
         let outcome = self.parts.fetch(uri, origin, &mut trace).await;
         trace.elapsed = started.elapsed();
         match outcome {
-            Ok(Card { body, wire_sha256, looks_like_bot_wall, length_verified }) => {
-                Ok(Fetched { trace, body, wire_sha256, looks_like_bot_wall, length_verified })
-            }
+            Ok(card) => Ok(card.fetched(trace)),
             Err(stop) => Err(stop.with(trace)),
+        }
+    }
+
+    async fn look_again(&self, uri: &str, fetched: Fetched, expected: Sha256Digest) -> Fetched {
+        let parts = &self.parts;
+        match Target::of(uri, &parts.settings) {
+            Ok(Target::Http(_)) => parts.check_length(fetched).await,
+            Ok(Target::Ipfs(path)) if parts.gateways.len() > 1 => {
+                parts.ask_other_gateways(path, expected).await.unwrap_or(fetched)
+            }
+            _ => fetched,
         }
     }
 }
@@ -155,6 +168,35 @@ impl Parts {
             Some(last) => Err(last),
             None => Err(invalid("no IPFS gateway is configured")),
         }
+    }
+
+    /// The first gateway whose bytes are the `expected` ones: none is trusted, so one that sends others decides nothing while another
+    /// has the right ones.
+    async fn ask_other_gateways(&self, path: &str, expected: Sha256Digest) -> Option<Fetched> {
+        let mut deadline = Deadline::after(self.settings.deadline);
+        for gateway in &self.gateways {
+            let (started, mut trace) = (Instant::now(), FetchTrace::default());
+            let url = ipfs::url_at(gateway, path).ok()?;
+            let card = self.persist(&url, Origin::User, 0, &mut deadline, &mut trace).await;
+            trace.elapsed = started.elapsed();
+            match card {
+                Ok(card) if card.body.sha256 == expected => return Some(card.fetched(trace)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Sees whether a server sends more bytes than it declares.
+    async fn check_length(&self, mut fetched: Fetched) -> Fetched {
+        let FetchTrace { final_url: Some(url), ip: Some(ip), content_length: Some(_), .. } = &fetched.trace else {
+            return fetched;
+        };
+        let Ok(url) = Url::parse(url) else { return fetched };
+        let _turn = self.limits.turn(host_of(&url)).await;
+        let answered = Answered { url: &url, ip: *ip, wire_sha256: fetched.wire_sha256 };
+        fetched.length_verified &= !self.surplus.sends_more(&answered).await;
+        fetched
     }
 
     /// Fetches `url`, trying again what may pass while the deadline allows.
@@ -222,7 +264,11 @@ impl Parts {
         let proxied = self.settings.proxy.is_some();
         let response = client.get(request).await.map_err(|error| no_answer(&error, url, proxied))?;
         self.note(&response, url, trace);
-        match judge(url, response.status(), response.headers())? {
+        let head = judge(url, response.status(), response.headers()).map_err(|stop| {
+            let again = stop.again || !fresh && is_stale(&stop, response.headers());
+            Stop { again, ..stop }
+        });
+        match head? {
             Head::Card => receive(response, url, self.settings.max_bytes).await.map(Step::Card),
             Head::Redirect(location) => {
                 trace.hops.push(Hop { url: url.to_string(), status: response.status().as_u16() });
@@ -237,6 +283,9 @@ impl Parts {
         trace.status = Some(response.status().as_u16());
         trace.content_type = joined(CONTENT_TYPE);
         trace.content_encoding = joined(CONTENT_ENCODING);
+        let chunked = response.headers().contains_key(TRANSFER_ENCODING);
+        let framed = response.version() >= Version::HTTP_2 || chunked;
+        trace.content_length = if framed { None } else { content_length(response.headers()) };
         // Behind a proxy this would be the proxy's address.
         trace.ip = response.remote_addr().map(|address| address.ip()).filter(|_| self.settings.proxy.is_none());
     }

@@ -12,6 +12,7 @@ mod answer;
 mod body;
 mod client;
 pub mod coding;
+mod credentials;
 pub mod data_uri;
 mod deadline;
 mod explain;
@@ -27,22 +28,26 @@ mod retry;
 mod reuse;
 mod settings;
 mod stop;
+mod surplus;
 mod target;
 mod trust;
 
 pub use address::{AddressClass, AddressPolicy};
 pub use body::{Body, BodyStream, OverCap};
+pub use credentials::without_credentials;
 pub use fetcher::Fetcher;
 pub use outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
 pub use post::{PostUrl, Posted};
 pub use resolve::{Lookup, Resolve, SystemResolver};
 pub use settings::{FetchSettings, FetchSetupError, ProxyUrl};
-#[cfg(feature = "audit")]
+#[cfg(feature = "verify")]
 pub(crate) use target::asked_url;
 pub use target::check_uri;
 pub use trust::TrustRoots;
 
 use std::future::Future;
+
+use crate::digest::Sha256Digest;
 
 /// Who wrote a URI: the first hop of a URI that the user typed may be loopback or private, anything else may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,16 +65,33 @@ pub trait CardFetcher: Send + Sync {
     /// # Errors
     /// [`FetchFailure`] for anything short of the complete body.
     fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send;
-}
 
-impl<F: CardFetcher> CardFetcher for &F {
-    fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
-        (**self).fetch(uri, origin)
+    /// Looks once more at a body from `uri` that is not the `expected` one, before anybody calls it another card: whether it really
+    /// came whole, and whether another source has the right one. What it returns is to be judged instead.
+    fn look_again(&self, uri: &str, fetched: Fetched, expected: Sha256Digest) -> impl Future<Output = Fetched> + Send {
+        let _ = (uri, expected);
+        std::future::ready(fetched)
     }
 }
 
-impl<F: CardFetcher> CardFetcher for std::sync::Arc<F> {
-    fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
-        (**self).fetch(uri, origin)
-    }
+/// A pointer to a fetcher fetches as what it points to.
+macro_rules! fetch_through {
+    ($($pointer:ty),*) => {$(
+        impl<F: CardFetcher> CardFetcher for $pointer {
+            fn fetch(&self, uri: &str, origin: Origin) -> impl Future<Output = Result<Fetched, FetchFailure>> + Send {
+                (**self).fetch(uri, origin)
+            }
+
+            fn look_again(
+                &self,
+                uri: &str,
+                fetched: Fetched,
+                expected: Sha256Digest,
+            ) -> impl Future<Output = Fetched> + Send {
+                (**self).look_again(uri, fetched, expected)
+            }
+        }
+    )*};
 }
+
+fetch_through!(&F, std::sync::Arc<F>);

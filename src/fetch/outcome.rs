@@ -21,6 +21,8 @@ pub struct FetchTrace {
     pub content_type: Option<String>,
     /// Its `Content-Encoding`.
     pub content_encoding: Option<String>,
+    /// The `Content-Length` that an HTTP/1 answer was read up to. Nothing in the protocol tells whether it has more bytes.
+    pub content_length: Option<u64>,
     /// The whole fetch, retries and redirects included.
     pub elapsed: Duration,
 }
@@ -45,7 +47,8 @@ pub struct Fetched {
     pub wire_sha256: Sha256Digest,
     /// Whether the answer is marked as, or looks like, the challenge page of a bot wall.
     pub looks_like_bot_wall: bool,
-    /// Whether the length was proven by Content-Length, chunking or HTTP/2. A plaintext body that ends only by closing is not.
+    /// Whether the length was proven by Content-Length, chunking or HTTP/2. A plaintext body that ends only by closing is not, nor one
+    /// that contradicts its Content-Length.
     pub length_verified: bool,
 }
 

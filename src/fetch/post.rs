@@ -13,6 +13,7 @@ use super::settings::FetchSetupError;
 use super::stop::Stop;
 use super::target::{check_hop, host_of};
 use super::{Fetcher, Origin};
+use crate::digest::Sha256Digest;
 
 /// A URL of the user's own that JSON is posted to. It may carry a secret anywhere in it, so it cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,6 +23,11 @@ impl PostUrl {
     /// The host, which may be named in messages.
     pub fn host(&self) -> &str {
         host_of(&self.0)
+    }
+
+    /// The SHA-256 of the URL, which tells it from another one and does not show it.
+    pub fn digest(&self) -> Sha256Digest {
+        Sha256Digest::of(self.0.as_str().as_bytes())
     }
 }
 

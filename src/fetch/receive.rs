@@ -10,7 +10,7 @@ use super::answer::looks_like_wall;
 use super::body::{Body, BodyStream, OverCap};
 use super::coding::{CodingError, Decoding};
 use super::explain::broken_body;
-use super::outcome::FailureKind;
+use super::outcome::{FailureKind, FetchTrace, Fetched};
 use super::stop::Stop;
 use super::target::host_of;
 use crate::digest::{Sha256Digest, Sha256Stream};
@@ -24,12 +24,20 @@ pub(super) struct Card {
     pub(super) length_verified: bool,
 }
 
+impl Card {
+    pub(super) fn fetched(self, trace: FetchTrace) -> Fetched {
+        let Self { body, wire_sha256, looks_like_bot_wall, length_verified } = self;
+        Fetched { trace, body, wire_sha256, looks_like_bot_wall, length_verified }
+    }
+}
+
 /// Reads the body of a `200` to its end, hashing it on the wire and decoded.
 pub(super) async fn receive(response: Response, url: &Url, cap: u64) -> Result<Card, Stop> {
     let headers = response.headers().clone();
     let version = response.version();
     let chunked = is_chunked(&headers, version, url)?;
-    let length = if chunked { None } else { content_length(&headers) };
+    let declared = content_length(&headers);
+    let length = if chunked { None } else { declared };
     if length.is_some_and(|length| length > cap) {
         return Err(too_large(url, cap));
     }
@@ -63,7 +71,8 @@ pub(super) async fn receive(response: Response, url: &Url, cap: u64) -> Result<C
     }
     // TLS says itself where a stream ends; only plaintext that ends by closing may have been cut by anybody.
     let framed = if version >= Version::HTTP_2 { ended } else { chunked || url.scheme() == "https" };
-    let length_verified = length.is_some() || framed;
+    // Chunking decides over a Content-Length (RFC 9112, section 6.3), but one of the two is wrong.
+    let length_verified = (length.is_some() || framed) && declared.is_none_or(|declared| declared == received);
     decoding.finish(&mut body).map_err(|error| match error {
         CodingError::Cut(_) if !length_verified => {
             Stop::new(FailureKind::Truncated, format!("{} ended the connection, and {error}", host_of(url)))
@@ -92,8 +101,11 @@ fn is_chunked(headers: &HeaderMap, version: Version, url: &Url) -> Result<bool, 
     Err(Stop::new(FailureKind::ProtocolError, message))
 }
 
-fn content_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
+/// The declared length. A list that repeats one value is that value (RFC 9110, section 8.6).
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let first = lengths.next()?.trim().parse().ok()?;
+    lengths.all(|other| other.trim().parse() == Ok(first)).then_some(first)
 }
 
 /// All values of a header, unreadable characters replaced.

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::outcome::{FailureKind, FetchFailure, FetchTrace};
+use super::without_credentials;
 
 /// Why a step of a fetch ended it: a failure before the trace is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +35,9 @@ impl Stop {
         Self { again: false, ..self }
     }
 
-    /// The failure together with how far the fetch came.
+    /// The failure together with how far the fetch came. Whatever a cause repeats of a URL, its credentials are not among it.
     pub(super) fn with(self, trace: FetchTrace) -> FetchFailure {
-        FetchFailure { kind: self.kind, message: self.message, retryable: self.retryable, trace }
+        let message = without_credentials(&self.message).into_owned();
+        FetchFailure { kind: self.kind, message, retryable: self.retryable, trace }
     }
 }

@@ -1,3 +1,4 @@
+use rustls::pki_types::DnsName;
 use url::{Host, Url};
 
 use super::address::way_in;
@@ -62,7 +63,7 @@ pub fn check_uri(uri: &str) -> Result<(), FetchFailure> {
 }
 
 /// The URL that a host is asked for when `uri` is fetched; `None` when none is.
-#[cfg(feature = "audit")]
+#[cfg(feature = "verify")]
 pub(crate) fn asked_url(uri: &str) -> Option<Url> {
     match Target::of(uri, &FetchSettings::default()) {
         Ok(Target::Http(url)) => Some(url),
@@ -123,8 +124,8 @@ fn clean(mut url: Url) -> Result<Url, &'static str> {
     if let Some(Host::Domain(name)) = url.host() {
         // RFC 1035, section 2.3.4. A resolver would report the name as one that it could not find just now.
         let name = name.strip_suffix('.').unwrap_or(name);
-        if name.len() > 253 || name.split('.').any(|label| label.is_empty() || label.len() > 63) {
-            return Err("the URL's host is no DNS name: each part has 1 to 63 characters, all together at most 253");
+        if name.ends_with('.') || DnsName::try_from(name).is_err() {
+            return Err("the URL's host is no DNS name: its parts are 1 to 63 letters, digits and inner hyphens, all together at most 253");
         }
     }
     url.set_fragment(None);

@@ -5,7 +5,7 @@ use super::foreign::seen;
 use super::{ReportDocument, ReportRow, ReportWriter, RunEnd};
 
 /// The columns. New ones come at the end.
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 24] = [
     "network",
     "contract",
     "token_id",
@@ -29,6 +29,7 @@ const COLUMNS: [&str; 23] = [
     "elapsed_ms",
     "notes",
     "transitions",
+    "counts_as",
 ];
 
 /// RFC 4180 with a header line, a line per agent, CRLF at the end of each.
@@ -73,6 +74,7 @@ impl<W: Write + Send> ReportWriter for CsvReport<W> {
             report.elapsed_ms.to_string(),
             report.notes.iter().map(|note| note.code).collect::<Vec<_>>().join(" "),
             row.changes.iter().map(|change| change.kind).collect::<Vec<_>>().join(" "),
+            row.counts_as().as_str().to_owned(),
         ];
         Ok(self.out.write_record(cells.iter().map(|cell| inert(&seen(cell)).into_owned()))?)
     }

@@ -11,6 +11,8 @@ use super::{
 struct AuditedDocument {
     #[serde(flatten)]
     report: ReportDocument,
+    /// The class for the exit code.
+    counts_as: &'static str,
     /// The first of `transitions`, or null.
     transition: Option<TransitionDocument>,
     transitions: Vec<TransitionDocument>,
@@ -40,7 +42,12 @@ impl From<&Change> for TransitionDocument {
 impl From<&ReportRow<'_>> for AuditedDocument {
     fn from(row: &ReportRow<'_>) -> Self {
         let transitions: Vec<_> = row.changes.iter().map(TransitionDocument::from).collect();
-        Self { report: row.verdict.into(), transition: transitions.first().cloned(), transitions }
+        Self {
+            report: row.verdict.into(),
+            counts_as: row.counts_as().as_str(),
+            transition: transitions.first().cloned(),
+            transitions,
+        }
     }
 }
 
@@ -95,7 +102,7 @@ impl<W: Write> JsonReport<W> {
 impl<W: Write + Send> ReportWriter for JsonReport<W> {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
         self.out.write_all(if self.tally.summary().agents == 0 { b"\n" } else { b",\n" })?;
-        self.tally.add(row.verdict);
+        self.tally.add(row);
         Ok(serde_json::to_writer(&mut self.out, &AuditedDocument::from(row))?)
     }
 
@@ -115,6 +122,8 @@ impl<W: Write + Send> ReportWriter for JsonReport<W> {
         serde_json::to_writer(&mut self.out, &run)?;
         self.out.write_all(b",\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryDocument::from(self.tally.summary()))?;
+        self.out.write_all(b",\"counted\":")?;
+        serde_json::to_writer(&mut self.out, &SummaryDocument::from(self.tally.counted()))?;
         self.out.write_all(b"}\n")?;
         self.out.flush()
     }

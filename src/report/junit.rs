@@ -3,11 +3,13 @@ use std::io::{self, Write};
 use chrono::{DateTime, FixedOffset};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::run::{INACTIVE, REVOKED};
 use super::{ReportRow, ReportWriter, RunEnd, RunHeader};
 use crate::registry::Timestamp;
 use crate::verify::{Class, Verdict};
 
-/// A test case per agent: a match passes, a mismatch fails, an undecided one is an error, an absent one is skipped.
+/// A test case per agent: a match passes, a mismatch fails, an undecided one is an error, an absent one is skipped; a revoked one
+/// fails where active ones are required.
 pub(super) struct JunitReport<W> {
     out: W,
     suite: TestSuite,
@@ -36,15 +38,15 @@ impl<W: Write> JunitReport<W> {
 impl<W: Write + Send> ReportWriter for JunitReport<W> {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
         let verdict = row.verdict;
-        let mut status = match verdict.class() {
+        let mut status = match row.counts_as() {
             Class::Match => TestCaseStatus::success(),
             Class::Mismatch => TestCaseStatus::non_success(NonSuccessKind::Failure),
             Class::Undecided => TestCaseStatus::non_success(NonSuccessKind::Error),
             Class::Absent => TestCaseStatus::skipped(),
         };
-        status.set_message(verdict.message.as_str());
-        if verdict.class() != Class::Match {
-            status.set_type(verdict.reason.as_str());
+        status.set_message(if row.inactive { format!("{INACTIVE} {}", verdict.message) } else { verdict.message.clone() });
+        if row.counts_as() != Class::Match {
+            status.set_type(if row.inactive { REVOKED } else { verdict.reason.as_str() });
             status.set_description(details(row));
         }
         let mut case = TestCase::new(format!("agent {}", row.token()), status);

@@ -18,6 +18,7 @@ pub(super) struct MarkdownReport<W> {
     tally: Tally,
     changes: Rows,
     mismatches: Rows,
+    inactive: Rows,
     undecided: Rows,
     absent: Rows,
 }
@@ -46,6 +47,7 @@ impl<W: Write> MarkdownReport<W> {
             tally: Tally::default(),
             changes: Rows::default(),
             mismatches: Rows::default(),
+            inactive: Rows::default(),
             undecided: Rows::default(),
             absent: Rows::default(),
         }
@@ -70,13 +72,14 @@ impl<W: Write> MarkdownReport<W> {
 impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
         let verdict = row.verdict;
-        self.tally.add(verdict);
+        self.tally.add(row);
         for change in row.changes {
             let side = |side: &Option<String>| side.as_deref().map_or_else(String::new, inert);
             self.changes
                 .add(|| format!("| {} | {} | {} | {} |", row.token(), change.words(), side(&change.before), side(&change.after)));
         }
         let rows = match verdict.class() {
+            _ if row.inactive => &mut self.inactive,
             Class::Match => return Ok(()),
             Class::Mismatch => &mut self.mismatches,
             Class::Undecided => &mut self.undecided,
@@ -91,7 +94,9 @@ impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
 
     fn finish(mut self: Box<Self>, end: &RunEnd) -> io::Result<()> {
         let header = self.header.clone();
-        let worst = CLASSES.into_iter().filter(|class| self.tally.of_class(*class) > 0);
+        let inactive = self.tally.inactive();
+        let found = |class: &Class| self.tally.of_class(*class) > 0 || (*class == Class::Mismatch && inactive > 0);
+        let worst = CLASSES.into_iter().filter(found);
         let verdict = match worst.max_by_key(|class| match class {
             Class::Match => 0,
             Class::Absent => 1,
@@ -102,7 +107,8 @@ impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
             Some(Class::Match) => "Every card is the anchored one",
             Some(Class::Absent) => "Some agents have nothing to compare",
             Some(Class::Undecided) => "Some agents could not be decided",
-            Some(Class::Mismatch) => "Some cards are not the anchored ones",
+            Some(Class::Mismatch) if self.tally.of_class(Class::Mismatch) > 0 => "Some cards are not the anchored ones",
+            Some(Class::Mismatch) => "Some agents are revoked, and active ones are required",
         };
         let unfinished = if end.complete { "" } else { " (interrupted)" };
         writeln!(self.out, "## Agent cards: {verdict}{unfinished}\n")?;
@@ -123,6 +129,8 @@ impl<W: Write + Send> ReportWriter for MarkdownReport<W> {
         let columns = ["agent", "reason", "what happened", "card"];
         let mismatches = rows(&mut self.mismatches);
         self.table("Mismatches", &columns, &mismatches)?;
+        let inactive = rows(&mut self.inactive);
+        self.table("Revoked, which counts as a mismatch", &columns, &inactive)?;
         let undecided = rows(&mut self.undecided);
         self.table("Undecided", &columns, &undecided)?;
         let absent = rows(&mut self.absent);

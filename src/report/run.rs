@@ -107,12 +107,23 @@ pub struct ReportRow<'a> {
     pub changes: &'a [Change],
     /// What earlier runs found, oldest first. Only the HTML report shows it.
     pub history: &'a [HistoryPoint],
+    /// Whether the agent counts as a mismatch, and would not otherwise: it is revoked, and active ones are required.
+    pub inactive: bool,
 }
 
 impl<'a> ReportRow<'a> {
     /// A verdict without memory.
     pub fn of(verdict: &'a Verdict) -> Self {
-        Self { verdict, changes: &[], history: &[] }
+        Self { verdict, changes: &[], history: &[], inactive: false }
+    }
+
+    /// The class that the agent counts as for the exit code.
+    pub(super) fn counts_as(&self) -> Class {
+        if self.inactive {
+            Class::Mismatch
+        } else {
+            self.verdict.class()
+        }
     }
 
     /// The agent's token; `None` when a digest was judged instead of an agent.
@@ -125,6 +136,12 @@ impl<'a> ReportRow<'a> {
         self.token_id().map_or_else(|| "unnamed".to_owned(), |token| token.to_string())
     }
 }
+
+/// Why an agent counts as a mismatch that would not otherwise.
+pub(super) const INACTIVE: &str = "The agent is revoked, and active ones are required.";
+
+/// What that is called where reasons have names.
+pub(super) const REVOKED: &str = "agent_revoked";
 
 /// Every class, in the order in which summaries name them.
 pub(super) const CLASSES: [Class; 4] = [Class::Match, Class::Mismatch, Class::Absent, Class::Undecided];

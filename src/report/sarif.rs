@@ -3,12 +3,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::advice::advice;
+use super::run::{INACTIVE, REVOKED};
 use super::{ReportRow, ReportWriter, RunEnd, RunHeader};
 use crate::digest::Sha256Digest;
 use crate::identity::{Badge, Caip19};
 use crate::verify::{Class, Reason};
 
-/// SARIF 2.1.0 with a result per agent that is not a match, written row by row.
+/// SARIF 2.1.0 with a result per agent that is not a match, written row by row, and one more for a revoked one where active ones are
+/// required.
 ///
 /// Code scanning services refuse artifacts that are not files of the repository, so an agent is the relative URI
 /// `agents/<token id>` (C-68); who it really is stands in the logical location.
@@ -161,7 +163,7 @@ impl<W: Write> SarifReport<W> {
             block_height: header.block.map(|block| block.height.to_string()),
             selection: &header.selection,
         };
-        let rules = rules().map(rule).collect();
+        let rules = rules().map(rule).chain(std::iter::once(revoked())).collect();
         let driver = Driver { name: "cardproof", semantic_version: env!("CARGO_PKG_VERSION"), rules };
         write!(out, "{{\"$schema\":\"{SCHEMA}\",\"version\":\"2.1.0\",\"runs\":[{{\"tool\":")?;
         serde_json::to_writer(&mut out, &Tool { driver })?;
@@ -172,13 +174,33 @@ impl<W: Write> SarifReport<W> {
     }
 }
 
+impl<W: Write> SarifReport<W> {
+    fn put(&mut self, outcome: &Outcome<'_>) -> io::Result<()> {
+        self.out.write_all(if self.results == 0 { b"\n" } else { b",\n" })?;
+        self.results += 1;
+        Ok(serde_json::to_writer(&mut self.out, outcome)?)
+    }
+}
+
+/// What a result is about.
+struct Finding {
+    rule: &'static str,
+    rule_index: usize,
+    class: Class,
+}
+
 impl<W: Write + Send> ReportWriter for SarifReport<W> {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
         let reason = row.verdict.reason;
-        let Some(rule_index) = rules().position(|rule| rule == reason) else { return Ok(()) };
-        self.out.write_all(if self.results == 0 { b"\n" } else { b",\n" })?;
-        self.results += 1;
-        Ok(serde_json::to_writer(&mut self.out, &outcome(row, rule_index, &literal(&row.verdict.message)))?)
+        if let Some(rule_index) = rules().position(|rule| rule == reason) {
+            let finding = Finding { rule: reason.as_str(), rule_index, class: reason.class() };
+            self.put(&outcome(row, finding, &literal(&row.verdict.message)))?;
+        }
+        if row.inactive {
+            let finding = Finding { rule: REVOKED, rule_index: rules().count(), class: row.counts_as() };
+            self.put(&outcome(row, finding, INACTIVE))?;
+        }
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>, end: &RunEnd) -> io::Result<()> {
@@ -211,20 +233,34 @@ fn rule(reason: Reason) -> Rule {
     }
 }
 
-fn outcome<'a>(row: &ReportRow<'_>, rule_index: usize, message: &'a str) -> Outcome<'a> {
+/// The rule of an agent that is revoked where active ones are required. It comes last.
+fn revoked() -> Rule {
+    let help = "Ask the agent's owner, or take the agent off the list of those that must be active.";
+    Rule {
+        id: REVOKED,
+        name: pascal_case(REVOKED),
+        short_description: Text { text: INACTIVE },
+        full_description: Text { text: INACTIVE },
+        help: Help { text: help.to_owned(), markdown: help },
+        default_configuration: Configuration { level: level(Class::Mismatch) },
+        properties: RuleProperties { tags: ["agent-card", Class::Mismatch.as_str()], retryable: false },
+    }
+}
+
+fn outcome<'a>(row: &ReportRow<'_>, about: Finding, message: &'a str) -> Outcome<'a> {
     let verdict = row.verdict;
     let token = row.token();
     let identity = verdict.subject.as_ref().map(|subject| {
         let badge = Badge { contract: subject.contract, token_id: subject.token_id };
         Caip19 { chain: subject.chain, badge }.to_string()
     });
-    let finding = format!("{} {}", identity.as_deref().unwrap_or(&token), verdict.reason);
+    let finding = format!("{} {}", identity.as_deref().unwrap_or(&token), about.rule);
     let fingerprint = Sha256Digest::of(finding.as_bytes()).to_string();
     let got = verdict.evidence.as_ref().and_then(|evidence| evidence.sha256);
     Outcome {
-        rule_id: verdict.reason.as_str(),
-        rule_index,
-        level: level(verdict.class()),
+        rule_id: about.rule,
+        rule_index: about.rule_index,
+        level: level(about.class),
         message: Text { text: message },
         locations: [Location {
             physical_location: PhysicalLocation {

@@ -2,7 +2,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::registry::AgentStatus;
-use crate::verify::{Class, Reason, Summary, Verdict};
+use crate::verify::{Class, Reason, Summary};
+
+use super::ReportRow;
 
 /// What a run's results add up to. It grows with the number of reasons, not of agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -10,13 +12,18 @@ pub struct Tally {
     summary: Summary,
     reasons: HashMap<Reason, u64>,
     revoked: u64,
+    inactive: u64,
+    counted: Summary,
     fetched_bytes: u64,
     slowest: Duration,
 }
 
 impl Tally {
-    /// Counts one more verdict.
-    pub fn add(&mut self, verdict: &Verdict) {
+    /// Counts one more agent.
+    pub fn add(&mut self, row: &ReportRow<'_>) {
+        let verdict = row.verdict;
+        self.inactive += u64::from(row.inactive);
+        self.counted.add(row.counts_as());
         self.summary.add(verdict.class());
         *self.reasons.entry(verdict.reason).or_default() += 1;
         self.revoked += u64::from(verdict.anchor.as_ref().is_some_and(|anchor| anchor.status == AgentStatus::Revoked));
@@ -48,6 +55,16 @@ impl Tally {
     /// How many of the agents are revoked, whatever their verdict.
     pub fn revoked(&self) -> u64 {
         self.revoked
+    }
+
+    /// How many of the agents count as a mismatch only because they are revoked and active ones are required.
+    pub fn inactive(&self) -> u64 {
+        self.inactive
+    }
+
+    /// How many agents count as each class for the exit code: those that are revoked, and may not be, as mismatches.
+    pub fn counted(&self) -> Summary {
+        self.counted
     }
 
     /// How many bytes the complete cards had together, after content decoding.

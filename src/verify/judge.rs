@@ -1,5 +1,5 @@
 use crate::digest::Sha256Digest;
-use crate::fetch::{FetchFailure, Fetched};
+use crate::fetch::{CardFetcher, FetchFailure, Fetched};
 
 use super::{near_miss, Evidence, Note, NoteCode, Reason};
 
@@ -14,6 +14,21 @@ pub struct Judged {
     pub evidence: Evidence,
     /// Near misses and other things worth knowing.
     pub notes: Vec<Note>,
+}
+
+/// What a fetch brought, after a second look at a body that is not the anchored one.
+pub async fn settled(
+    fetcher: &impl CardFetcher,
+    uri: &str,
+    outcome: Result<Fetched, FetchFailure>,
+    anchor: Option<Sha256Digest>,
+) -> Result<Fetched, FetchFailure> {
+    match (outcome, anchor) {
+        (Ok(fetched), Some(anchor)) if fetched.body.sha256 != anchor && fetched.length_verified => {
+            Ok(fetcher.look_again(uri, fetched, anchor).await)
+        }
+        (outcome, _) => outcome,
+    }
 }
 
 const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
@@ -51,8 +66,9 @@ pub fn judge_body(outcome: Result<Fetched, FetchFailure>, anchor: Option<Sha256D
         Some(expected) if expected == got => (Reason::Match, Reason::Match.sentence().to_owned()),
         Some(expected) if !fetched.length_verified => {
             let message = format!(
-                "The host closed the connection after {} bytes without saying how many there are; they do not hash to the \
-                 anchored hash (expected {expected}, got {got}), and may be only a part of the card.",
+                "The host sent {} bytes, but not that they are all: it closes the connection without a length, or declares another one \
+                 than it sends. They do not hash to the anchored hash (expected {expected}, got {got}), and may be only a part of the \
+                 card.",
                 fetched.body.bytes
             );
             (Reason::Truncated, message)

@@ -33,7 +33,7 @@ mod verifier;
 #[cfg(feature = "card")]
 pub use card_checks::{card_checks, LintCheck};
 pub use check::{CardCheck, Check};
-pub use judge::{judge_body, Judged};
+pub use judge::{judge_body, settled, Judged};
 pub use note::{Note, NoteCode};
 pub use once::OncePerUrl;
 pub use reason::{Class, Reason};

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
+use crate::digest::Sha256Digest;
+use crate::fetch::{asked_url, CardFetcher, FetchFailure, Fetched, Origin};
 
 type Outcome = Arc<OnceCell<Result<Fetched, FetchFailure>>>;
 
@@ -41,7 +42,9 @@ impl<F: CardFetcher> CardFetcher for OncePerUrl<F> {
     async fn fetch(&self, uri: &str, origin: Origin) -> Result<Fetched, FetchFailure> {
         let outcome = {
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(outcomes.entry((uri.to_owned(), origin)).or_default())
+            // However it is spelled, a host is asked for the same thing.
+            let asked = asked_url(uri).map_or_else(|| uri.to_owned(), String::from);
+            Arc::clone(outcomes.entry((asked, origin)).or_default())
         };
         let mut first = None;
         let remembered = outcome.get_or_init(|| async {
@@ -57,5 +60,9 @@ impl<F: CardFetcher> CardFetcher for OncePerUrl<F> {
         });
         let remembered = remembered.await.clone();
         first.unwrap_or(remembered)
+    }
+
+    async fn look_again(&self, uri: &str, fetched: Fetched, expected: Sha256Digest) -> Fetched {
+        self.fetcher.look_again(uri, fetched, expected).await
     }
 }

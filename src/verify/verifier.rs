@@ -9,7 +9,7 @@ use crate::fetch::{Body, CardFetcher, FetchFailure, FetchTrace, Fetched, Origin}
 use crate::identity::{Caip2, ContractAddress, TokenId};
 use crate::registry::{AgentRecord, Timestamp};
 
-use super::{judge_body, Anchor, CardCheck, Check, Judged, OncePerUrl, Reason, Subject, Verdict};
+use super::{judge_body, settled, Anchor, CardCheck, Check, Judged, OncePerUrl, Reason, Subject, Verdict};
 
 /// What a [`Verifier`] judges and how.
 #[derive(Debug, Clone)]
@@ -127,6 +127,7 @@ impl<R: AgentReader, F: CardFetcher> Run<'_, R, F> {
             } else {
                 self.fetcher.fetch(uri, Origin::Untrusted).await
             };
+            let outcome = settled(&self.fetcher, uri, outcome, record.metadata_hash).await;
             let found = self.check(&outcome, draft.subject.as_ref(), record);
             draft.judged(judge(outcome, record.metadata_hash).await);
             draft.checks.extend(found);

@@ -54,7 +54,7 @@ async fn a_webhook_that_wants_no_more_is_named_in_every_run_until_it_is_tried_ag
     for _ in 0..2 {
         let (code, _, stderr) = run(&AUDIT).await;
         let sentence = "the webhook is disabled: its receiver asked to be left alone (127.0.0.1 answered 410: it wants no more \
-                        messages); 1 change waits; cardproof audit retry tells it again";
+                        messages); 1 change waits; cardproof audit retry tells it again, and another URL is told at once";
         assert!(code == 1 && stderr.contains(sentence) && !stderr.contains("next run"), "{stderr}");
     }
     assert_eq!(receiver.requests().len(), 1, "it is left alone");
@@ -70,6 +70,28 @@ async fn a_webhook_that_wants_no_more_is_named_in_every_run_until_it_is_tried_ag
     let (_, _, stderr) = run(&AUDIT).await;
     assert!(!stderr.contains("webhook"), "{stderr}");
     assert_eq!(said(tool.command(&["audit", "retry"])).await.0, 2, "there is nobody to tell");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_corrected_url_is_told_without_a_retry() {
+    let (_net, _host, broken, tool) = bench().await;
+    let receiver = CardHost::http(|request| {
+        let status = if request.path == "/gone" { 410 } else { 200 };
+        Answer::with(status, &[("Connection", "close")], "").then(Act::Close)
+    })
+    .await;
+    let run = |path: &str| {
+        let mut command = tool.command(&AUDIT);
+        command.env("CARDPROOF_WEBHOOK_URL", receiver.url(path)).env("CARDPROOF_WEBHOOK_SECRET", SECRET);
+        said(command)
+    };
+    run("/gone").await;
+    broken.store(true, Ordering::SeqCst);
+    assert!(run("/gone").await.2.contains("the webhook is disabled"));
+    let (code, _, stderr) = run("/right").await;
+    assert!(code == 1 && !stderr.contains("webhook"), "{stderr}");
+    let paths: Vec<String> = receiver.requests().into_iter().map(|request| request.path).collect();
+    assert_eq!(paths, ["/gone", "/right"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,10 @@ mod inputs;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;
+mod owners;
 mod past;
+mod ranges;
+mod registries;
 mod reports;
 mod seams;
 mod shared;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use cardproof::devnet::Devnet;
 use cardproof::digest::Sha256Digest;
+use cardproof::identity::TokenId;
+use cardproof::registry::parameter::{Parameter, Revoke};
 
 use crate::support::card_host::{Act, Answer, CardHost};
 use crate::support::command::{Ran, Tool};
@@ -97,4 +99,67 @@ async fn a_report_does_not_replace_what_the_command_reads() {
     run(&["--ids", "1", "--no-store", "--config", &at("c.toml")], "c.toml").await;
     run(&["--ids", "1", "--store", &at("a.db"), "--webhook-secret-file", &at("secret")], "secret").await;
     assert_eq!(std::fs::read_to_string(at("ids.txt")).unwrap(), "1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_require_active_makes_a_failure_is_one_in_every_report() {
+    let net = Devnet::start().await.unwrap();
+    let host = CardHost::http(|_| Answer::ok(b"card")).await;
+    for path in ["/0", "/1"] {
+        net.register_agent(0, Some(&host.url(path)), Some(Sha256Digest::of(b"card").0)).await.unwrap();
+    }
+    let revoke = Revoke { token_id: TokenId(1), reason: None }.to_bytes().unwrap();
+    net.update(0, net.registry(), "revoke", &revoke).await.unwrap();
+    let tool = Tool::on(&net);
+    let audit = |more: &[&str]| {
+        let args = [&["audit", "--all", "--require-active"][..], &LOOPBACK, more].concat();
+        let command = tool.command(&args);
+        async move {
+            let mut command = command;
+            let output = command.output().await.unwrap();
+            (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        }
+    };
+    for (more, mark) in [
+        (&["--format", "junit"][..], "<failure "),
+        (&["--format", "sarif"], "\"ruleId\":\"agent_revoked\""),
+        (&["--format", "csv"], ",mismatch\r\n"),
+        (&["--format", "json"], "\"counts_as\":\"mismatch\""),
+        (&["--jsonl"], "\"counts_as\":\"mismatch\""),
+        (&["--format", "markdown"], "### Revoked, which counts as a mismatch"),
+        (&["--format", "html"], ">counts as a mismatch<"),
+        (&["--format", "prometheus"], "\ncardproof_inactive_agents{"),
+        (&[], "revoked, which counts as a mismatch"),
+    ] {
+        let (code, stdout, stderr) = audit(more).await;
+        assert!(code == 1 && stdout.contains(mark), "{more:?}: {code} {stdout}");
+        assert!(stderr.contains("agent 1 is revoked, which --require-active counts as a mismatch"), "{stderr}");
+    }
+    assert_eq!(tool.run(&[&["audit", "--all"][..], &LOOPBACK].concat()).await.code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_to_a_dash_goes_to_stdout_and_shares_it_with_nothing() {
+    let tool = Tool::plain();
+    for (more, other) in [
+        (&["--json"][..], "--json"),
+        (&["--jsonl"], "--jsonl"),
+        (&["--format", "csv"], "--format"),
+        (&["--notify-stdout"], "--notify-stdout"),
+        (&["--report", "csv=-"], "another --report"),
+    ] {
+        let args = [&["audit", "--ids", "1", "--node", "http://127.0.0.1:1", "--report", "junit=-"][..], more].concat();
+        let ran = tool.run(&args).await;
+        let sentence = format!("--report junit=- prints on stdout, and {other} does so, too");
+        assert!(ran.code == 2 && (ran.stderr + &ran.stdout).contains(&sentence), "{more:?}");
+    }
+    let net = Devnet::start().await.unwrap();
+    let host = CardHost::http(|_| Answer::ok(b"card")).await;
+    net.register_agent(0, Some(&host.url("/0")), Some(Sha256Digest::of(b"card").0)).await.unwrap();
+    let tool = Tool::on(&net);
+    let mut audit = tool.command(&["audit", "--all", "--report", "json=-", "--report", "csv=a.csv", LOOPBACK[0], LOOPBACK[1]]);
+    let output = audit.current_dir(tool.folder()).output().await.unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &document["summary"]["match"]), (Some(0), &1.into()));
+    assert!(tool.folder().join("a.csv").exists() && !tool.folder().join("-").exists());
 }

@@ -125,7 +125,7 @@ async fn kill_and_resume(stage: Stage, location: &str) {
     assert_eq!(keys.len(), expected);
     let kinds: HashSet<_> = transitions.iter().map(|transition| transition.kind).collect();
     assert!(kinds.is_subset(&HashSet::from([TransitionKind::MatchToMismatch, TransitionKind::MismatchToMatch])));
-    assert_eq!(stage.store.outstanding("pager").await.unwrap().count, expected as u64);
+    assert_eq!(stage.store.outstanding(&"pager".into()).await.unwrap().count, expected as u64);
     let agents = stage.store.agents(&scope()).await.unwrap();
     assert!(agents.iter().all(|agent| agent.consecutive == 1 && agent.last_run == runs[0].id));
 }

@@ -23,6 +23,8 @@ on_both! {
     lines_are_handed_out_once
     what_a_killed_process_had_in_hand_is_delivered_again
     what_waits_goes_to_the_corrected_url
+    a_corrected_url_is_used_though_the_old_one_is_gone
+    a_corrected_url_does_not_wait_as_long_as_the_wrong_one
     a_sink_that_takes_its_time_does_not_outlast_the_patience
 }
 
@@ -97,7 +99,7 @@ async fn a_webhook_is_signed_and_repeated_until_it_is_acknowledged(stage: Stage)
     let keys = change(&stage, 20, &notifier).await;
     let done = notifier.drain(PATIENCE).await.unwrap();
     assert_eq!((done.acknowledged, done.failed), (20, 40));
-    assert_eq!(stage.store.outstanding(&notifier.names()[0]).await.unwrap().count, 0);
+    assert_eq!(stage.store.outstanding(&notifier.keys()[0]).await.unwrap().count, 0);
     assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 0);
 
     let seen = receiver.seen.lock().unwrap().clone();
@@ -131,9 +133,9 @@ async fn a_receiver_that_is_gone_is_left_alone(stage: Stage) {
     assert!(done.troubles[0].ends_with("127.0.0.1 answered 410: it wants no more messages"), "{:?}", done.troubles);
     notifier.drain(PATIENCE).await.unwrap();
     assert_eq!(receiver.seen.lock().unwrap().len(), 1);
-    let name = &notifier.names()[0];
-    assert!(stage.store.disabled(name).await.unwrap().unwrap().contains("410"));
-    stage.store.enable_sink(name).await.unwrap();
+    let sink = &notifier.keys()[0];
+    assert!(stage.store.disabled(sink).await.unwrap().unwrap().contains("410"));
+    stage.store.enable_sink(sink).await.unwrap();
     assert_eq!(notifier.deliver().await.unwrap().failed, 1);
     assert_eq!(receiver.seen.lock().unwrap().len(), 2);
 }
@@ -216,7 +218,7 @@ async fn what_a_killed_process_had_in_hand_is_delivered_again(stage: Stage) {
     let notifier = notifier(&stage, webhook(&receiver.url));
     let keys = change(&stage, 5, &notifier).await;
     // A process that dies between claiming and acknowledging.
-    let claimed = stage.second().await.claim_deliveries(&notifier.names()[0], 3, FAST.hold).await.unwrap();
+    let claimed = stage.second().await.claim_deliveries(&notifier.keys()[0], 3, FAST.hold).await.unwrap();
     assert_eq!(claimed.len(), 3);
     assert_eq!(notifier.deliver().await.unwrap().acknowledged, 2, "what is in hand is left alone at first");
     assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 3);
@@ -233,6 +235,40 @@ async fn what_waits_goes_to_the_corrected_url(stage: Stage) {
     assert_eq!(right.seen.lock().unwrap().iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
 }
 
+async fn a_corrected_url_is_used_though_the_old_one_is_gone(stage: Stage) {
+    let (gone, right) = (receiver(&[410]).await, receiver(&[200]).await);
+    let wrong = notifier(&stage, webhook(&gone.url));
+    let keys = change(&stage, 3, &wrong).await;
+    wrong.drain(PATIENCE).await.unwrap();
+    let asked = gone.seen.lock().unwrap().len();
+    let corrected = notifier(&stage, webhook(&right.url));
+    assert_eq!(stage.store.disabled(&corrected.keys()[0]).await.unwrap(), None);
+    assert_eq!(corrected.drain(PATIENCE).await.unwrap().acknowledged, 3);
+    assert_eq!(right.seen.lock().unwrap().iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
+    // The one that is gone stays left alone, also when there is something to tell again.
+    let told = RecordSettings { sinks: wrong.names(), ..settings() };
+    stage.run((0..3).map(|id| agent(id).matching()).collect(), &told).await;
+    wrong.drain(PATIENCE).await.unwrap();
+    assert_eq!(gone.seen.lock().unwrap().len(), asked);
+    assert!(stage.store.disabled(&wrong.keys()[0]).await.unwrap().is_some());
+    assert!(!format!("{:?}", wrong.keys()).contains("hook/"));
+    assert_eq!(corrected.drain(PATIENCE).await.unwrap().acknowledged, 3);
+}
+
+async fn a_corrected_url_does_not_wait_as_long_as_the_wrong_one(stage: Stage) {
+    let (wrong, right) = (receiver(&[404]).await, receiver(&[200]).await);
+    let slow = NotifySettings { first_pause: Duration::from_secs(3000), hold: Duration::from_secs(3000) };
+    let of = |url: &str| Notifier::new(stage.store.clone(), vec![webhook(url)], slow).unwrap();
+    let (before, corrected) = (of(&wrong.url), of(&right.url));
+    change(&stage, 4, &before).await;
+    // One is in the hands of another process, which may still bring it to the old URL.
+    assert_eq!(stage.second().await.claim_deliveries(&before.keys()[0], 1, slow.hold).await.unwrap().len(), 1);
+    assert_eq!(before.drain(PATIENCE).await.unwrap().failed, 3);
+    assert_eq!(before.deliver().await.unwrap().failed, 0, "the wrong one waits");
+    assert_eq!(corrected.deliver().await.unwrap().acknowledged, 3);
+    assert_eq!(stage.store.outstanding(&corrected.keys()[0]).await.unwrap().count, 1);
+}
+
 async fn a_sink_that_takes_its_time_does_not_outlast_the_patience(stage: Stage) {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", silent.local_addr().unwrap());
@@ -242,7 +278,7 @@ async fn a_sink_that_takes_its_time_does_not_outlast_the_patience(stage: Stage) 
     let done = slow.drain(Duration::from_millis(200)).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(done.troubles[0].contains("did not take the change before the time"), "{:?}", done.troubles);
-    assert_eq!(stage.store.outstanding("webhook").await.unwrap().count, 1);
+    assert_eq!(stage.store.outstanding(&slow.keys()[0]).await.unwrap().count, 1);
 }
 
 /// A store of the time when a sink was called after the digest of its URL or command.
@@ -257,6 +293,12 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
     for sql in [
         "UPDATE layout SET version = 2",
         "ALTER TABLE agents DROP COLUMN block_height",
+        "ALTER TABLE deliveries DROP COLUMN failed_target",
+        "DROP TABLE disabled_sinks",
+        "CREATE TABLE disabled_sinks (sink TEXT NOT NULL PRIMARY KEY, disabled_at BIGINT NOT NULL, reason TEXT NOT NULL)",
+        "ALTER TABLE runs DROP COLUMN terms",
+        "ALTER TABLE runs DROP COLUMN owner",
+        "ALTER TABLE runs DROP COLUMN owned_since",
         "UPDATE deliveries SET sink = 'webhook-0123456789abcdef'",
         // Another URL was configured for a while, and has taken all.
         "INSERT INTO deliveries SELECT 'webhook-fedcba9876543210', idempotency_key, 1, 0, 1, NULL FROM deliveries",

@@ -106,12 +106,12 @@ async fn the_largest_numbers_and_any_text_come_back_unharmed(stage: Stage) {
     verdict.notes = vec![Note::new(NoteCode::MatchesWithLf), Note::new(NoteCode::BomPresent)];
     let selection = format!("the agents of {hostile}");
     let block = Some(super::stage::block(u64::MAX - 2_000_000_000_000));
-    let new = NewRun { block, selection: &selection, covers: Some(hostile), daemon: true };
+    let new = NewRun { block, selection: &selection, covers: Some(hostile), daemon: true, terms: Some(hostile) };
     let run = stage.store.begin_run(&scope(), new).await.unwrap();
     stage.store.record(&run, vec![verdict.clone()], &settings()).await.unwrap();
     let listed = stage.store.runs(&scope()).await.unwrap().remove(0);
     assert_eq!((listed.selection, listed.block), (selection, run.block));
-    assert_eq!((listed.covers.as_deref(), listed.daemon), (Some(hostile), true));
+    assert_eq!((listed.covers.as_deref(), listed.terms.as_deref(), listed.daemon), (Some(hostile), Some(hostile), true));
     let history = stage.store.history(&scope(), TokenId(u64::MAX)).await.unwrap().unwrap();
     assert_eq!(history.memory.token_id, TokenId(u64::MAX));
     assert_eq!(history.memory.agent_uri.as_deref(), Some(hostile));

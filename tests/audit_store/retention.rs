@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cardproof::audit::store::{Forgotten, RecordSettings, Waiting};
+use cardproof::audit::store::{Forgotten, RecordSettings, SinkKey, Waiting};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::TokenId;
 
@@ -48,14 +48,14 @@ async fn what_a_sink_has_still_to_take_is_kept(stage: Stage) {
     let key = &outcomes[0].transitions[0].idempotency_key;
     let store = &stage.store;
     store.acknowledge("log", key).await.unwrap();
-    let sinks = ["pager", "log"].map(str::to_owned);
+    let sinks = ["pager", "log"].map(SinkKey::from);
     assert_eq!(store.forget(DAY, &sinks).await.unwrap().transitions, 0);
-    assert_eq!(store.outstanding("pager").await.unwrap().count, 1);
-    assert_eq!(store.outstanding("log").await.unwrap().count, 0);
+    assert_eq!(store.outstanding(&"pager".into()).await.unwrap().count, 1);
+    assert_eq!(store.outstanding(&"log".into()).await.unwrap().count, 0);
     // Nobody waits for a sink that is gone.
-    store.disable_sink("pager", "it is gone").await.unwrap();
+    store.disable_sink(&"pager".into(), "it is gone").await.unwrap();
     assert_eq!(store.forget(DAY, &sinks).await.unwrap().transitions, 1);
-    assert_eq!(store.outstanding("pager").await.unwrap().count, 0);
+    assert_eq!(store.outstanding(&"pager".into()).await.unwrap().count, 0);
 }
 
 async fn nothing_is_kept_for_a_sink_that_is_not_configured_any_more(stage: Stage) {

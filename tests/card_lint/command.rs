@@ -97,7 +97,7 @@ fn what_cannot_be_read_is_told_apart() {
         (&["484", "--agent", "484"], 2, "--agent"),
         (&["-", "--agent", "484", "--offline"], 2, "--offline"),
         // The user typed it, so loopback is allowed; nobody listens on this port.
-        (&["https://127.0.0.1:8/card.json", "--timeout", "2s"], 3, "127.0.0.1"),
+        (&["https://127.0.0.1:2/card.json", "--timeout", "2s"], 3, "127.0.0.1"),
     ] {
         let output = lint(args, b"{}");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

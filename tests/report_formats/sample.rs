@@ -92,7 +92,7 @@ impl Agent {
     }
 
     pub fn row(&self) -> ReportRow<'_> {
-        ReportRow { verdict: &self.verdict, changes: &self.changes, history: &self.history }
+        ReportRow { verdict: &self.verdict, changes: &self.changes, history: &self.history, inactive: false }
     }
 }
 

@@ -229,8 +229,13 @@ async fn serve(mut connection: impl Connection, script: &Script, state: &State) 
         state.most_open.fetch_max(open, Ordering::SeqCst);
         let end = answer(connection.stream(), script(&request)).await;
         state.open.fetch_sub(1, Ordering::SeqCst);
+        let asked_to_close = request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         match end {
-            None => {}
+            None if !asked_to_close => {}
+            None => {
+                let _ = connection.stream().shutdown().await;
+                return;
+            }
             Some(Act::Close) => {
                 let _ = connection.stream().shutdown().await;
                 return;

@@ -67,9 +67,10 @@ async fn a_journal_that_is_not_text_stops_everything_and_is_not_cut() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sent_transaction_keeps_its_hash_when_the_node_is_gone() {
     let bench = Bench::built(Devnet::builder().commit_delay(Duration::from_secs(60))).await;
+    // The chain of another test may get the port that this one leaves: it must not have the same transaction.
     let out = bench.text("sent.json");
     let keys = bench.text("1.json");
-    let mut command = bench.command(&["tx", "register", "--uri", "https://a.example/c", "--keys", &keys, "--yes", "--json"]);
+    let mut command = bench.command(&["tx", "register", "--uri", "https://gone.example/c", "--keys", &keys, "--yes", "--json"]);
     command.args(["--out", &out, "--wait-timeout", "3s", "--node-timeout", "1s"]);
     let waiting = tokio::task::spawn_blocking(move || command.output().unwrap());
     let path = bench.path("sent.json");

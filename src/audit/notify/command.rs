@@ -7,6 +7,7 @@ use tokio::process::{Child, Command};
 
 use super::{Answer, NotifyError, TransitionDocument};
 use crate::audit::store::Delivery;
+use crate::digest::Sha256Digest;
 
 /// A program that is started once for each transition, with the transition as a line of JSON on its standard input. It
 /// acknowledges by exiting with 0.
@@ -41,6 +42,15 @@ impl CommandSink {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn target(&self) -> String {
+        let mut words = Vec::new();
+        for word in std::iter::once(&self.program).chain(&self.arguments) {
+            words.extend_from_slice(word.as_encoded_bytes());
+            words.push(0);
+        }
+        Sha256Digest::of(&words).to_string()
     }
 
     pub(super) async fn tell(&self, delivery: &Delivery) -> Answer {

@@ -21,7 +21,7 @@ pub use webhook::Webhook;
 
 use std::time::Duration;
 
-use super::store::Delivery;
+use super::store::{Delivery, SinkKey};
 
 /// Where transitions are told.
 #[derive(Debug, Clone)]
@@ -43,6 +43,16 @@ impl Sink {
             Self::Command(sink) => sink.name(),
             Self::Line(sink) => sink.name(),
         }
+    }
+
+    /// Its name, and a digest of where it leads.
+    pub fn key(&self) -> SinkKey {
+        let target = match self {
+            Self::Webhook(sink) => sink.target(),
+            Self::Command(sink) => sink.target(),
+            Self::Line(_) => String::new(),
+        };
+        SinkKey { name: self.name().to_owned(), target }
     }
 
     async fn tell(&self, delivery: &Delivery) -> Answer {

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use tokio::time::{sleep, timeout_at, Instant};
 
 use super::{Answer, NotifyError, Sink};
-use crate::audit::store::{Delivery, Store, StoreError};
+use crate::audit::store::{Delivery, SinkKey, Store, StoreError};
 
 /// How many deliveries to one sink are under way at once.
 const AT_ONCE: u16 = 8;
@@ -66,6 +66,11 @@ impl Notifier {
         self.sinks.iter().map(|sink| sink.name().to_owned()).collect()
     }
 
+    /// Its sinks, each with a digest of where it leads.
+    pub fn keys(&self) -> Vec<SinkKey> {
+        self.sinks.iter().map(Sink::key).collect()
+    }
+
     /// Attempts every delivery that is due, once. Sinks do not wait for each other; one that fails is left alone until its
     /// next attempts are due.
     ///
@@ -111,10 +116,10 @@ impl Notifier {
     async fn until_next(&self) -> Result<Option<Duration>, StoreError> {
         let mut first = None;
         for sink in &self.sinks {
-            if self.store.disabled(sink.name()).await?.is_some() {
+            if self.store.disabled(&sink.key()).await?.is_some() {
                 continue;
             }
-            if let Some(pause) = self.store.outstanding(sink.name()).await?.due_in {
+            if let Some(pause) = self.store.outstanding(&sink.key()).await?.due_in {
                 // Never zero: what another process is just taking must not make this one spin.
                 let pause = pause.max(Duration::from_millis(10));
                 first = Some(first.map_or(pause, |first: Duration| first.min(pause)));
@@ -126,7 +131,7 @@ impl Notifier {
     async fn deliver_to(&self, sink: &Sink, end: Option<Instant>) -> Result<Delivered, StoreError> {
         let mut total = Delivered::default();
         while end.is_none_or(|end| Instant::now() < end) {
-            let due = self.store.claim_deliveries(sink.name(), AT_ONCE, self.settings.hold).await?;
+            let due = self.store.claim_deliveries(&sink.key(), AT_ONCE, self.settings.hold).await?;
             let answers = join_all(due.iter().map(|delivery| told(sink, delivery, end))).await;
             let mut stop = due.is_empty();
             for (delivery, answer) in due.iter().zip(answers) {
@@ -153,11 +158,11 @@ impl Notifier {
                 (why, asked.map_or(pause, |asked| asked.min(LONGEST_ASKED).max(pause)))
             }
             Answer::Gone(why) => {
-                self.store.disable_sink(sink.name(), &why).await?;
+                self.store.disable_sink(&sink.key(), &why).await?;
                 (why, Duration::ZERO)
             }
         };
-        self.store.postpone(sink.name(), key, pause, &why).await?;
+        self.store.postpone(&sink.key(), key, pause, &why).await?;
         total.failed += 1;
         total.troubles = vec![format!("{}: {why}", sink.name())];
         Ok(false)

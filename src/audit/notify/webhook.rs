@@ -38,6 +38,10 @@ impl Webhook {
         &self.name
     }
 
+    pub(super) fn target(&self) -> String {
+        self.url.digest().to_string()
+    }
+
     pub(super) async fn tell(&self, delivery: &Delivery) -> Answer {
         let body = match serde_json::to_vec(&EventDocument::from(delivery)) {
             Ok(body) => body,

@@ -7,7 +7,7 @@ use crate::chain::{AgentReader, AtBlock, Block, ChainError, Reading};
 use crate::digest::Sha256Digest;
 use crate::fetch::{CardFetcher, FetchFailure, Fetched, Origin};
 use crate::identity::TokenId;
-use crate::verify::{judge_body, Note, Reason, Verdict};
+use crate::verify::{judge_body, settled, Note, Reason, Verdict};
 
 use super::urls::{Known, UrlTable};
 use super::AuditSettings;
@@ -42,7 +42,7 @@ impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
             let uri = verdict.agent_uri.clone().unwrap_or_default();
             let outcome = match known {
                 Some(known) => known.outcome(),
-                None => self.fetcher.fetch(&uri, Origin::Untrusted).await,
+                None => self.bring(&uri, verdict.anchored_sha256).await,
             };
             let mut remembered = known.or_else(|| Known::of(&outcome));
             let first = outcome.as_ref().ok().map(|fetched| fetched.body.sha256);
@@ -64,6 +64,12 @@ impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
                 None
             }
         }
+    }
+
+    /// Fetches a card that should hash to `anchor`.
+    async fn bring(&self, uri: &str, anchor: Option<Sha256Digest>) -> Result<Fetched, FetchFailure> {
+        let outcome = self.fetcher.fetch(uri, Origin::Untrusted).await;
+        settled(&self.fetcher, uri, outcome, anchor).await
     }
 
     /// Fetches as often as asked to; a host that does not bring `first` each time makes the verdict unstable.
@@ -111,7 +117,8 @@ impl<R: AgentReader, F: CardFetcher> Checker<R, F> {
         (verdict.evidence, verdict.notes) = (None, Vec::new());
         let Some(uri) = verdict.card_uri(&reading, self.settings.verify.fetch_unanchored) else { return Ok(()) };
         // A body fetched before the anchor changed proves nothing about the new one.
-        judge(verdict, self.fetcher.fetch(uri, Origin::Untrusted).await);
+        let outcome = self.bring(uri, verdict.anchored_sha256).await;
+        judge(verdict, outcome);
         if verdict.reason != Reason::HashMismatch {
             return Ok(());
         }

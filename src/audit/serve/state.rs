@@ -136,7 +136,7 @@ pub struct MetricsRun {
 impl ReportWriter for MetricsRun {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
         if let Some(metrics) = &mut self.metrics {
-            metrics.add(row.verdict);
+            metrics.add(row);
         }
         // An older verdict was taken over from an earlier run: nothing was checked.
         if row.verdict.started_at >= self.header.started_at {

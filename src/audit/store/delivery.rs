@@ -21,6 +21,25 @@ pub struct Delivery {
     pub attempt: u64,
 }
 
+/// Whom deliveries are for.
+///
+/// What waits, waits for the name, and goes wherever that leads. That a receiver wants nothing any more, or is to be left alone for a
+/// while, is about the target alone: a corrected URL is simply used.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SinkKey {
+    /// What the sink is called.
+    pub name: String,
+    /// A digest of the URL or the command; empty for a sink that has neither.
+    pub target: String,
+}
+
+impl From<&str> for SinkKey {
+    /// A sink without a target.
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), target: String::new() }
+    }
+}
+
 /// What a sink has not acknowledged yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outstanding {
@@ -47,23 +66,32 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn claim_deliveries(&self, sink: &str, limit: u16, hold: Duration) -> Result<Vec<Delivery>, StoreError> {
+    pub async fn claim_deliveries(&self, sink: &SinkKey, limit: u16, hold: Duration) -> Result<Vec<Delivery>, StoreError> {
         let mut open = self.database.write("looking for deliveries").await?;
-        let (sink, at) = (foreign(sink), now());
+        let (name, target, at) = (foreign(&sink.name), sink.target.as_str(), now());
         let lock = match open.dialect() {
             Dialect::Sqlite => "",
             Dialect::Postgres => " FOR UPDATE OF deliveries SKIP LOCKED",
         };
         let sql = format!(
-            "UPDATE deliveries SET attempts = attempts + 1, next_attempt = ? WHERE sink = ? AND idempotency_key IN (
+            "UPDATE deliveries SET attempts = attempts + 1, next_attempt = ?, failed_target = NULL WHERE sink = ? AND idempotency_key IN (
                 SELECT deliveries.idempotency_key FROM deliveries
                 JOIN transitions ON transitions.idempotency_key = deliveries.idempotency_key
-                WHERE deliveries.sink = ? AND acknowledged_at IS NULL AND next_attempt <= ?
-                    AND deliveries.sink NOT IN (SELECT disabled_sinks.sink FROM disabled_sinks)
+                WHERE deliveries.sink = ? AND acknowledged_at IS NULL AND (next_attempt <= ? OR failed_target <> ?)
+                    AND NOT EXISTS (SELECT 1 FROM disabled_sinks WHERE disabled_sinks.sink = ? AND disabled_sinks.target = ?)
                 ORDER BY transitions.id LIMIT ?{lock})
             RETURNING idempotency_key, attempts"
         );
-        let values = vec![later(at, hold).0.into(), sink.as_str().into(), sink.into(), at.0.into(), i64::from(limit).into()];
+        let values = vec![
+            later(at, hold).0.into(),
+            name.as_str().into(),
+            name.as_str().into(),
+            at.0.into(),
+            target.into(),
+            name.as_str().into(),
+            target.into(),
+            i64::from(limit).into(),
+        ];
         let rows = open.rows(&sql, values).await?;
         let keys = rows.iter().map(|row| open.explained(row.text(0))).collect::<Result<Vec<_>, _>>()?;
         let attempts = rows.iter().map(|row| open.explained(row.number(1))).collect::<Result<Vec<_>, _>>()?;
@@ -99,27 +127,29 @@ impl Store {
         open.commit().await
     }
 
-    /// Notes why a delivery failed, and makes it due again after `wait`.
+    /// Notes why a delivery failed, and makes it due again after `wait`; to another target of the sink at once.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn postpone(&self, sink: &str, idempotency_key: &str, wait: Duration, why: &str) -> Result<(), StoreError> {
+    pub async fn postpone(&self, sink: &SinkKey, idempotency_key: &str, wait: Duration, why: &str) -> Result<(), StoreError> {
         let mut open = self.database.write("noting a failed delivery").await?;
-        let sql = "UPDATE deliveries SET next_attempt = ?, last_error = ?
+        let sql = "UPDATE deliveries SET next_attempt = ?, last_error = ?, failed_target = ?
             WHERE sink = ? AND idempotency_key = ? AND acknowledged_at IS NULL";
-        let due = later(now(), wait);
-        open.execute(sql, vec![due.0.into(), foreign(why).into(), foreign(sink).into(), idempotency_key.into()]).await?;
+        let (due, target) = (later(now(), wait).0.into(), sink.target.as_str().into());
+        open.execute(sql, vec![due, foreign(why).into(), target, foreign(&sink.name).into(), idempotency_key.into()]).await?;
         open.commit().await
     }
 
-    /// Stops deliveries to a sink, for all processes, until it is enabled again. What is outstanding is kept.
+    /// Stops deliveries to a sink's target, for all processes, until it is enabled again. What is outstanding is kept.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn disable_sink(&self, sink: &str, why: &str) -> Result<(), StoreError> {
+    pub async fn disable_sink(&self, sink: &SinkKey, why: &str) -> Result<(), StoreError> {
         let mut open = self.database.write("disabling a sink").await?;
-        let sql = "INSERT INTO disabled_sinks (sink, disabled_at, reason) VALUES (?, ?, ?) ON CONFLICT (sink) DO NOTHING";
-        open.execute(sql, vec![foreign(sink).into(), now().0.into(), foreign(why).into()]).await?;
+        let sql = "INSERT INTO disabled_sinks (sink, target, disabled_at, reason) VALUES (?, ?, ?, ?)
+            ON CONFLICT (sink, target) DO NOTHING";
+        open.execute(sql, vec![foreign(&sink.name).into(), sink.target.as_str().into(), now().0.into(), foreign(why).into()])
+            .await?;
         open.commit().await
     }
 
@@ -127,22 +157,24 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn enable_sink(&self, sink: &str) -> Result<(), StoreError> {
+    pub async fn enable_sink(&self, sink: &SinkKey) -> Result<(), StoreError> {
         let mut open = self.database.write("enabling a sink").await?;
-        let sink = foreign(sink);
-        open.execute("DELETE FROM disabled_sinks WHERE sink = ?", vec![sink.as_str().into()]).await?;
+        let (name, target) = (foreign(&sink.name), sink.target.as_str());
+        let enable = "DELETE FROM disabled_sinks WHERE sink = ? AND target = ?";
+        open.execute(enable, vec![name.as_str().into(), target.into()]).await?;
         let due = "UPDATE deliveries SET next_attempt = ? WHERE sink = ? AND acknowledged_at IS NULL";
-        open.execute(due, vec![now().0.into(), sink.into()]).await?;
+        open.execute(due, vec![now().0.into(), name.into()]).await?;
         open.commit().await
     }
 
-    /// Why a sink is disabled; `None` when it is not.
+    /// Why a sink's target is disabled; `None` when it is not.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn disabled(&self, sink: &str) -> Result<Option<String>, StoreError> {
+    pub async fn disabled(&self, sink: &SinkKey) -> Result<Option<String>, StoreError> {
         let mut open = self.database.read("reading the state of a sink").await?;
-        let row = open.row("SELECT reason FROM disabled_sinks WHERE sink = ?", vec![foreign(sink).into()]).await?;
+        let select = "SELECT reason FROM disabled_sinks WHERE sink = ? AND target = ?";
+        let row = open.row(select, vec![foreign(&sink.name).into(), sink.target.as_str().into()]).await?;
         row.map(|row| open.explained(row.text(0)).map(unforeign)).transpose()
     }
 
@@ -164,10 +196,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn outstanding(&self, sink: &str) -> Result<Outstanding, StoreError> {
+    pub async fn outstanding(&self, sink: &SinkKey) -> Result<Outstanding, StoreError> {
         let mut open = self.database.read("counting deliveries").await?;
-        let sql = "SELECT COUNT(*), MIN(next_attempt) FROM deliveries WHERE sink = ? AND acknowledged_at IS NULL";
-        let Some(row) = open.row(sql, vec![foreign(sink).into()]).await? else { return Ok(Outstanding::default()) };
+        let sql = "SELECT COUNT(*), MIN(CASE WHEN failed_target <> ? THEN 0 ELSE next_attempt END)
+            FROM deliveries WHERE sink = ? AND acknowledged_at IS NULL";
+        let Some(row) = open.row(sql, vec![sink.target.as_str().into(), foreign(&sink.name).into()]).await? else {
+            return Ok(Outstanding::default());
+        };
         let next = open.explained(row.maybe_number(1))?;
         let due_in = next.map(|next| Duration::from_millis(next.saturating_sub(now().0)));
         Ok(Outstanding { count: open.explained(row.number(0))?, due_in })

@@ -146,6 +146,15 @@ impl Store {
     }
 }
 
+/// How long the lease that ends last still lasts; `None` when nobody has a part of the run.
+pub(super) async fn longest(open: &mut Transaction, run: i64) -> Result<Option<Duration>, StoreError> {
+    let clock = clock(open.dialect());
+    let sql =
+        format!("SELECT MAX(leased_until) - {clock} FROM chunks WHERE run_id = ? AND done_at IS NULL AND leased_until > {clock}");
+    let Some(row) = open.row(&sql, vec![run.into()]).await? else { return Ok(None) };
+    Ok(open.explained(row.maybe_int(0))?.map(|left| Duration::from_millis(u64::try_from(left).unwrap_or_default())))
+}
+
 /// The database's own clock in milliseconds since 1970.
 fn clock(dialect: Dialect) -> &'static str {
     match dialect {

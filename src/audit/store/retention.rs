@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::database::{foreign, places};
 use super::record::now;
-use super::{Store, StoreError};
+use super::{SinkKey, Store, StoreError};
 
 /// How much was forgotten.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses. Nothing is forgotten then.
-    pub async fn forget(&self, age: Duration, sinks: &[String]) -> Result<Forgotten, StoreError> {
+    pub async fn forget(&self, age: Duration, sinks: &[SinkKey]) -> Result<Forgotten, StoreError> {
         let mut open = self.database.write("forgetting what is old").await?;
         let cutoff = now().0.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let old = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT MAX(id) FROM runs GROUP BY scope_id)
@@ -34,15 +34,22 @@ impl Store {
         let results = open.execute(&format!("DELETE FROM results WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
         open.execute(&format!("DELETE FROM chunks WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
         let runs = open.execute(&format!("DELETE FROM runs WHERE id IN ({old})"), vec![cutoff.into()]).await?;
+        let mut enabled = Vec::new();
+        for sink in sinks {
+            let disabled = "SELECT 1 FROM disabled_sinks WHERE sink = ? AND target = ?";
+            let of_sink = vec![foreign(&sink.name).into(), sink.target.as_str().into()];
+            if open.row(disabled, of_sink).await?.is_none() {
+                enabled.push(sink);
+            }
+        }
         let mut told = "DELETE FROM transitions WHERE at < ?".to_owned();
-        if !sinks.is_empty() {
+        if !enabled.is_empty() {
             told.push_str(&format!(
-                " AND idempotency_key NOT IN (SELECT idempotency_key FROM deliveries WHERE acknowledged_at IS NULL
-                    AND sink NOT IN (SELECT disabled_sinks.sink FROM disabled_sinks) AND sink IN {})",
-                places(1, sinks.len())
+                " AND idempotency_key NOT IN (SELECT idempotency_key FROM deliveries WHERE acknowledged_at IS NULL AND sink IN {})",
+                places(1, enabled.len())
             ));
         }
-        let values = std::iter::once(cutoff.into()).chain(sinks.iter().map(|sink| foreign(sink).into())).collect();
+        let values = std::iter::once(cutoff.into()).chain(enabled.iter().map(|sink| foreign(&sink.name).into())).collect();
         let transitions = open.execute(&told, values).await?;
         let orphans = "DELETE FROM deliveries WHERE idempotency_key NOT IN (SELECT transitions.idempotency_key FROM transitions)";
         open.execute(orphans, Vec::new()).await?;

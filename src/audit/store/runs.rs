@@ -29,10 +29,12 @@ pub struct NewRun<'a> {
     pub covers: Option<&'a str>,
     /// Whether a daemon begins it.
     pub daemon: bool,
+    /// See [`RunInfo::terms`].
+    pub terms: Option<&'a str>,
 }
 
 const COLUMNS: &str = "runs.id, runs.block_hash, runs.block_height, runs.block_time, runs.started_at, runs.finished_at,
-    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon";
+    runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon, runs.terms";
 
 impl Store {
     /// Begins a run.
@@ -40,46 +42,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the database refuses.
     pub async fn begin_run(&self, scope: &RunScope, new: NewRun<'_>) -> Result<RunInfo, StoreError> {
-        let NewRun { block, selection, covers, daemon } = new;
         let mut open = self.database.write("beginning a run").await?;
         let scope_id = make_scope(&mut open, scope).await?;
-        let finished =
-            open.row("SELECT id FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL LIMIT 1", vec![scope_id.into()]).await?;
-        // As 64 bits with a sign the upper half is negative and yet the higher one.
-        let highest = "SELECT token_id FROM agents WHERE scope_id = ? AND present = 1
-            ORDER BY CASE WHEN token_id < 0 THEN 1 ELSE 0 END DESC, token_id DESC LIMIT 1";
-        let highest = open.row(highest, vec![scope_id.into()]).await?;
-        let known_up_to = highest.map(|row| open.explained(row.int(0))).transpose()?;
-        let started_at = super::record::now();
-        let values = vec![
-            scope_id.into(),
-            block.map(|block| block.hash.to_string()).into(),
-            block.map(|block| block.height).into(),
-            block.map(|block| block.time.0).into(),
-            started_at.0.into(),
-            foreign(selection).into(),
-            i64::from(finished.is_none()).into(),
-            known_up_to.into(),
-            covers.map(foreign).into(),
-            i64::from(daemon).into(),
-        ];
-        let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
-            known_up_to, covers, daemon, matches, mismatches, absent, undecided)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
-        let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
-        let id = open.explained(row.int(0))?;
+        let run = insert_run(&mut open, (scope_id, scope), new).await?;
         open.commit().await?;
-        Ok(RunInfo {
-            id,
-            scope: scope.clone(),
-            block,
-            started_at,
-            finished_at: None,
-            selection: selection.to_owned(),
-            covers: covers.map(str::to_owned),
-            daemon,
-            summary: Summary::default(),
-        })
+        Ok(run)
     }
 
     /// The newest run of a scope when it was not finished, with what it has done. An older one is not gone back to: its block
@@ -135,6 +102,24 @@ impl Store {
         open.commit().await
     }
 
+    /// The registries that anything is remembered of, in the order in which they were seen first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn scopes(&self) -> Result<Vec<RunScope>, StoreError> {
+        let mut open = self.database.read("reading which registries there are").await?;
+        let select = "SELECT network, genesis, contract_index, contract_subindex FROM scopes ORDER BY id";
+        let rows = open.rows(select, Vec::new()).await?;
+        let scopes = rows.iter().map(|row| {
+            Ok(RunScope {
+                network: unforeign(open.explained(row.text(0))?),
+                genesis: open.explained(row.text(1))?.parse().map_err(|_| open.no("hash of a genesis block"))?,
+                contract: ContractAddress::new(open.explained(row.number(2))?, open.explained(row.number(3))?),
+            })
+        });
+        scopes.collect()
+    }
+
     /// The runs of a scope, the newest first; unfinished ones too.
     ///
     /// # Errors
@@ -145,7 +130,55 @@ impl Store {
     }
 }
 
-async fn make_scope(open: &mut Transaction, scope: &RunScope) -> Result<i64, StoreError> {
+/// Writes down a run that begins. The scope's row stays locked until the transaction ends: another run of it begins before or after.
+pub(super) async fn insert_run(
+    open: &mut Transaction,
+    (scope_id, scope): (i64, &RunScope),
+    new: NewRun<'_>,
+) -> Result<RunInfo, StoreError> {
+    let NewRun { block, selection, covers, daemon, terms } = new;
+    let finished =
+        open.row("SELECT id FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL LIMIT 1", vec![scope_id.into()]).await?;
+    // As 64 bits with a sign the upper half is negative and yet the higher one.
+    let highest = "SELECT token_id FROM agents WHERE scope_id = ? AND present = 1
+        ORDER BY CASE WHEN token_id < 0 THEN 1 ELSE 0 END DESC, token_id DESC LIMIT 1";
+    let highest = open.row(highest, vec![scope_id.into()]).await?;
+    let known_up_to = highest.map(|row| open.explained(row.int(0))).transpose()?;
+    let started_at = super::record::now();
+    let values = vec![
+        scope_id.into(),
+        block.map(|block| block.hash.to_string()).into(),
+        block.map(|block| block.height).into(),
+        block.map(|block| block.time.0).into(),
+        started_at.0.into(),
+        foreign(selection).into(),
+        i64::from(finished.is_none()).into(),
+        known_up_to.into(),
+        covers.map(foreign).into(),
+        i64::from(daemon).into(),
+        terms.map(foreign).into(),
+    ];
+    let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
+        known_up_to, covers, daemon, terms, matches, mismatches, absent, undecided)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
+    let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
+    let id = open.explained(row.int(0))?;
+    Ok(RunInfo {
+        id,
+        scope: scope.clone(),
+        block,
+        started_at,
+        finished_at: None,
+        selection: selection.to_owned(),
+        covers: covers.map(str::to_owned),
+        daemon,
+        terms: terms.map(str::to_owned),
+        summary: Summary::default(),
+    })
+}
+
+/// The number of a scope, whose row is made when there is none, and is locked until the transaction ends.
+pub(super) async fn make_scope(open: &mut Transaction, scope: &RunScope) -> Result<i64, StoreError> {
     let ContractAddress { index, subindex } = scope.contract;
     // An update of nothing, so that the row comes back whether it was there or not.
     let insert = "INSERT INTO scopes (network, genesis, contract_index, contract_subindex) VALUES (?, ?, ?, ?)
@@ -204,6 +237,7 @@ fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, St
         selection: unforeign(open.explained(row.text(6))?),
         covers: open.explained(row.maybe_text(11))?.map(unforeign),
         daemon: open.explained(row.int(12))? != 0,
+        terms: open.explained(row.maybe_text(13))?.map(unforeign),
         summary: Summary {
             agents: matches.saturating_add(mismatches).saturating_add(absent).saturating_add(undecided),
             matches,

@@ -103,6 +103,19 @@ const LAYOUTS: &[&[&str]] = &[
         "ALTER TABLE agents ADD COLUMN block_height BIGINT",
         "UPDATE agents SET block_height = (SELECT runs.block_height FROM runs WHERE runs.id = agents.last_run)",
     ],
+    &["ALTER TABLE runs ADD COLUMN owner TEXT", "ALTER TABLE runs ADD COLUMN owned_since BIGINT"],
+    // Which URL it was that had answered that it is gone, nobody knows: today's is asked once more.
+    &[
+        "DROP TABLE disabled_sinks",
+        "CREATE TABLE disabled_sinks (
+        sink TEXT NOT NULL,
+        target TEXT NOT NULL,
+        disabled_at BIGINT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (sink, target))",
+        "ALTER TABLE deliveries ADD COLUMN failed_target TEXT",
+    ],
+    &["ALTER TABLE runs ADD COLUMN terms TEXT"],
 ];
 
 /// Any number that other programs do not lock.

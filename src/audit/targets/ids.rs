@@ -44,9 +44,34 @@ impl Targets {
         self.ranges.get(next).is_some_and(|range| range.contains(&id))
     }
 
+    /// Whether all of `others` are among them. Both must be in the order of their token ids.
+    pub fn includes(&self, others: &Self) -> bool {
+        others.ranges.iter().all(|other| {
+            let next = self.ranges.partition_point(|range| range.end() < other.start());
+            self.ranges.get(next).is_some_and(|range| range.start() <= other.start() && other.end() <= range.end())
+        })
+    }
+
     /// The agents from 0 to the one before `end`.
     pub fn below(end: u64) -> Self {
         Self { ranges: end.checked_sub(1).map(|last| 0..=last).into_iter().collect() }
+    }
+
+    /// Those whose token ids are below `end`, and the others.
+    pub fn split(&self, end: u64) -> (Self, Self) {
+        let (mut below, mut others) = (Self::default(), Self::default());
+        for range in &self.ranges {
+            let (first, last) = (*range.start(), *range.end());
+            match end.checked_sub(1) {
+                Some(before) if last <= before => below.ranges.push(first..=last),
+                Some(before) if first <= before => {
+                    below.ranges.push(first..=before);
+                    others.ranges.push(end..=last);
+                }
+                _ => others.ranges.push(first..=last),
+            }
+        }
+        (below, others)
     }
 
     /// How many there are.
@@ -200,6 +225,21 @@ mod tests {
         assert_eq!(inside, [1, 2, 3, 4, 5, 7, 9, 10]);
         assert_eq!(Targets::of([7, 3, 4].map(TokenId)).ascending().to_string(), "3-4,7");
         assert!(!Targets::default().contains(TokenId(0)));
+    }
+
+    #[test]
+    fn a_list_is_split_at_an_end() {
+        let list: Targets = "0-3,7,9-18446744073709551615".parse().unwrap();
+        for (end, below, others) in [
+            (0, "", "0-3,7,9-18446744073709551615"),
+            (2, "0-1", "2-3,7,9-18446744073709551615"),
+            (4, "0-3", "7,9-18446744073709551615"),
+            (8, "0-3,7", "9-18446744073709551615"),
+            (u64::MAX, "0-3,7,9-18446744073709551614", "18446744073709551615"),
+        ] {
+            let (before, after) = list.split(end);
+            assert_eq!((before.to_string().as_str(), after.to_string().as_str()), (below, others), "{end}");
+        }
     }
 
     #[test]

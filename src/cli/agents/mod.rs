@@ -70,9 +70,7 @@ pub(crate) fn failed(error: ListError) -> CliError {
     let message = error.to_string();
     match error {
         ListError::Read { .. } => CliError::refused("list_unreadable", message),
-        ListError::Create { .. } => {
-            CliError::refused("list_missing", message).hint("name a list in a folder that there is with --registry")
-        }
+        ListError::Create { .. } => CliError::refused("list_missing", message).hint("name a list elsewhere with --registry"),
         ListError::Write { .. } => CliError::internal(message),
         ListError::Locked { .. } => {
             CliError::cannot_tell("list_locked", message).hint("try again when the other program is done")

@@ -1,14 +1,13 @@
 //! What a run is told on the command line.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::store::{Patience, RecordSettings};
 use cardproof::audit::AuditSettings;
-use cardproof::chain::{AtBlock, ChainClient};
-use cardproof::fetch::Fetcher;
+use cardproof::chain::{AtBlock, ChainClient, ChainSettings};
+use cardproof::fetch::{FetchSettings, Fetcher};
 use cardproof::verify::VerifySettings;
 use clap::Args;
 
@@ -16,10 +15,11 @@ use super::database::StoreOptions;
 use super::notify::NotifyOptions;
 use super::output::FormatOptions;
 use super::select::SelectOptions;
+use super::terms::Terms;
 use crate::cli::config::Config;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
-use crate::cli::options::{FetchOptions, NodeOptions, TlsOptions};
+use crate::cli::options::{FetchOptions, NodeOptions, OutputOptions, TlsOptions};
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 use crate::cli::tally::ExitOptions;
@@ -142,21 +142,28 @@ fn positive(text: &str) -> Result<usize, String> {
 
 impl RunArgs {
     /// Refuses what could not be done, before any work.
-    pub(super) fn check(&self, config: &Config, config_file: Option<&Path>, shell: &Shell) -> Result<(), CliError> {
+    pub(super) fn check(&self, config: &Config, output: &OutputOptions, shell: &Shell) -> Result<(), CliError> {
         if self.no_store {
             self.work.notify.refuse_without_store(config, shell)?;
         }
+        let printed = output.json.then_some("--json").or(self.work.notify.notify_stdout.then_some("--notify-stdout"));
         let store = if self.no_store { None } else { self.work.store.file(config)? };
-        let read = [self.select.files(), [config_file, self.work.notify.secret_file(config)]].concat();
-        self.format.check(store.as_deref(), &read.into_iter().flatten().collect::<Vec<_>>())
+        let read = [self.select.files(), [output.config.as_deref(), self.work.notify.secret_file(config)]].concat();
+        self.format.check(store.as_deref(), &read.into_iter().flatten().collect::<Vec<_>>(), printed)
     }
 }
 
 impl WorkOptions {
     /// How verdicts are recorded.
-    pub(super) fn record_settings(&self, notifier: Option<&Notifier>) -> RecordSettings {
-        let patience = Patience { min_consecutive: self.min_consecutive, ..Patience::default() };
+    pub(super) fn record_settings(&self, notifier: Option<&Notifier>, terms: &Terms) -> RecordSettings {
+        let patience = Patience { min_consecutive: terms.min_consecutive(), ..Patience::default() };
         RecordSettings { patience, sinks: notifier.map(Notifier::names).unwrap_or_default() }
+    }
+
+    /// What decides a verdict, as it was typed or configured.
+    pub(super) fn terms(&self, config: &Config, network: &NetworkSettings) -> Result<Terms, CliError> {
+        let (chain, fetch, settings) = self.settings(AtBlock::LastFinalized, config, network)?;
+        Terms::of(&chain, &fetch, &settings, self.min_consecutive)
     }
 
     /// The node, the fetcher and the rules of a run.
@@ -165,7 +172,19 @@ impl WorkOptions {
         at: AtBlock,
         config: &Config,
         network: &NetworkSettings,
+        terms: &Terms,
     ) -> Result<(ChainClient, Fetcher, AuditSettings), CliError> {
+        let (chain, mut fetch, mut settings) = self.settings(at, config, network)?;
+        terms.apply(&mut fetch, &mut settings);
+        Ok((ChainClient::new(chain).map_err(connect::refused)?, connect::fetcher_of(fetch)?, settings))
+    }
+
+    fn settings(
+        &self,
+        at: AtBlock,
+        config: &Config,
+        network: &NetworkSettings,
+    ) -> Result<(ChainSettings, FetchSettings, AuditSettings), CliError> {
         let pace = &self.pace;
         let contract = network.network.registry;
         let mut chain = connect::chain_settings(&self.node, &self.tls, config, &network.network, contract, at)?;
@@ -178,6 +197,6 @@ impl WorkOptions {
         settings.node_concurrency = pace.node_concurrency;
         settings.host_concurrency = pace.host_concurrency;
         settings.per_host_concurrency = pace.per_host;
-        Ok((ChainClient::new(chain).map_err(connect::refused)?, connect::fetcher_of(fetch)?, settings))
+        Ok((chain, fetch, settings))
     }
 }

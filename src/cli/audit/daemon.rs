@@ -7,7 +7,7 @@ use cardproof::registry::Timestamp;
 use tokio::time::Instant;
 
 use super::args::RunArgs;
-use super::plan::Resume;
+use super::plan::{Resume, ALIVE};
 use super::run::{now, Session};
 use super::stop::{Reload, Stop};
 use crate::cli::exit::{CliError, Exit};
@@ -49,6 +49,7 @@ async fn daemon(args: &RunArgs, every: Duration, shell: &Shell, output: &OutputO
         let begun = Instant::now();
         match session.run(resume, stop.clone(), Some(&state)).await {
             Ok(_) => {}
+            Err(error) if error.code == ALIVE => shell.note(&format!("{}; this daemon waits for its next time", error.message)),
             Err(error) => shell.warning(&format!("a run failed, the next one is due as usual: {}", error.message)),
         }
         // What was left by a failure, the next run goes on with.

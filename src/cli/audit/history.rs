@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cardproof::audit::store::{AgentHistory, PastResult, SeenDigest, Store};
-use cardproof::audit::{RunInfo, Transition};
+use cardproof::audit::{RunInfo, RunScope, Transition};
 use cardproof::registry::Timestamp;
 use cardproof::report::{BlockDocument, ContractDocument, SummaryDocument};
 use serde::Serialize;
@@ -71,6 +71,19 @@ async fn open(
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(network, &config)?;
     Ok((store.open_existing(&config).await?, network))
+}
+
+/// Which registry was looked at, for people: without --network nobody has named it.
+fn of_registry(scope: &RunScope) -> String {
+    format!("registry {} of {}", scope.contract, scope.network)
+}
+
+/// Which other registries the memory knows, when it knows nothing of the one that was looked at.
+async fn others(store: &Store, scope: &RunScope) -> Result<Option<String>, CliError> {
+    let known = store.scopes().await.map_err(database::failed)?;
+    let others = known.iter().filter(|other| (other.genesis, other.contract) != (scope.genesis, scope.contract));
+    let others: Vec<_> = others.map(of_registry).collect();
+    Ok((!others.is_empty()).then(|| format!("remembered are {}; name it with --network and --contract", others.join(", "))))
 }
 
 /// A transition in documents.
@@ -180,15 +193,20 @@ impl From<&PastResult> for ResultDocument {
 }
 
 pub(super) fn history(args: &HistoryArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let (found, network, agent) = crate::cli::block_on(async {
+    let (found, network, agent, others) = crate::cli::block_on(async {
         let (store, mut network) = open(&args.store, &args.network, output).await?;
         let (contract, agent) = targets::target(&args.agent, &network)?;
         network.network.registry = contract;
-        Ok((store.history(&database::scope(&network), agent).await.map_err(database::failed)?, network, agent))
+        let scope = database::scope(&network);
+        let found = store.history(&scope, agent).await.map_err(database::failed)?;
+        let others = if found.is_none() { others(&store, &scope).await? } else { None };
+        Ok((found, network, agent, others))
     })?;
     let Some(AgentHistory { memory, results, transitions, anchors, bodies }) = found else {
-        let message = format!("no audit remembers agent {agent} of the registry {}", network.network.registry);
-        return Err(CliError::negative("agent_unknown", message).hint("audit it first: cardproof audit --ids <id>"));
+        let message = format!("no audit remembers agent {agent} of the {}", of_registry(&database::scope(&network)));
+        let first = "audit it first: cardproof audit --ids <id>";
+        return Err(CliError::negative("agent_unknown", message)
+            .hint(others.map_or_else(|| first.to_owned(), |others| format!("{first}; {others}"))));
     };
     if output.json {
         shell.document(&HistoryDocument {
@@ -238,26 +256,36 @@ pub(super) fn history(args: &HistoryArgs, shell: &Shell, output: &OutputOptions)
 #[derive(Serialize)]
 struct DiffDocument {
     schema: &'static str,
+    network: String,
+    contract: ContractDocument,
     since: Option<String>,
     transitions: Vec<TransitionDocument>,
 }
 
 pub(super) fn diff(args: &DiffArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let transitions = crate::cli::block_on(async {
+    let (transitions, scope, others) = crate::cli::block_on(async {
         let (store, network) = open(&args.store, &args.network, output).await?;
-        store.diff(&database::scope(&network), args.since).await.map_err(database::failed)
+        let scope = database::scope(&network);
+        let transitions = store.diff(&scope, args.since).await.map_err(database::failed)?;
+        let known = !store.runs(&scope).await.map_err(database::failed)?.is_empty();
+        let others = if known { None } else { others(&store, &scope).await? };
+        Ok((transitions, scope, others))
     })?;
     if output.json {
         shell.document(&DiffDocument {
             schema: "cardproof.audit-diff/1",
+            network: scope.network,
+            contract: scope.contract.into(),
             since: args.since.map(|since| since.to_rfc3339()),
             transitions: transitions.iter().map(TransitionDocument::from).collect(),
         });
         return Ok(Exit::Ok);
     }
+    shell.line(&of_registry(&scope));
     transitions.iter().for_each(|transition| transition_line(shell, transition));
     if transitions.is_empty() {
         shell.note("nothing has changed");
+        others.iter().for_each(|others| shell.note(&format!("no run over this registry is remembered; {others}")));
     }
     Ok(Exit::Ok)
 }
@@ -265,6 +293,8 @@ pub(super) fn diff(args: &DiffArgs, shell: &Shell, output: &OutputOptions) -> Re
 #[derive(Serialize)]
 struct RunsDocument {
     schema: &'static str,
+    network: String,
+    contract: ContractDocument,
     runs: Vec<RunDocument>,
 }
 
@@ -292,13 +322,17 @@ impl From<&RunInfo> for RunDocument {
 }
 
 pub(super) fn runs(args: &RunsArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let runs = crate::cli::block_on(async {
+    let (runs, scope, others) = crate::cli::block_on(async {
         let (store, network) = open(&args.store, &args.network, output).await?;
-        store.runs(&database::scope(&network)).await.map_err(database::failed)
+        let scope = database::scope(&network);
+        let runs = store.runs(&scope).await.map_err(database::failed)?;
+        let others = if runs.is_empty() { others(&store, &scope).await? } else { None };
+        Ok((runs, scope, others))
     })?;
-    print_runs(&runs, shell, output.json);
+    print_runs(&scope, &runs, shell, output.json);
     if runs.is_empty() && !output.json {
-        shell.note("no run is remembered");
+        shell.note("no run over this registry is remembered");
+        others.iter().for_each(|others| shell.note(others));
     }
     Ok(Exit::Ok)
 }
@@ -318,11 +352,17 @@ pub(super) async fn say_past(store: &Store, run: &RunInfo, shell: &Shell) -> Res
 }
 
 /// Prints runs as a list or as `cardproof.audit-runs/1`.
-pub(super) fn print_runs(runs: &[RunInfo], shell: &Shell, json: bool) {
+pub(super) fn print_runs(scope: &RunScope, runs: &[RunInfo], shell: &Shell, json: bool) {
     if json {
-        shell.document(&RunsDocument { schema: "cardproof.audit-runs/1", runs: runs.iter().map(RunDocument::from).collect() });
+        shell.document(&RunsDocument {
+            schema: "cardproof.audit-runs/1",
+            network: scope.network.clone(),
+            contract: scope.contract.into(),
+            runs: runs.iter().map(RunDocument::from).collect(),
+        });
         return;
     }
+    shell.line(&of_registry(scope));
     for run in runs {
         let counts = run.summary;
         let ended = if run.finished_at.is_some() { "" } else { "  unfinished" };

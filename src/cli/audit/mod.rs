@@ -8,10 +8,12 @@ mod notify;
 mod output;
 mod plan;
 mod pump;
+mod report;
 mod retry;
 mod run;
 mod select;
 mod stop;
+mod terms;
 mod worker;
 
 use clap::Subcommand;
@@ -46,6 +48,7 @@ enum Command {
     History(Box<history::HistoryArgs>),
     Diff(Box<history::DiffArgs>),
     Runs(Box<history::RunsArgs>),
+    Report(Box<report::ReportArgs>),
     Worker(Box<worker::WorkerArgs>),
     Retry(Box<retry::RetryArgs>),
 }
@@ -59,6 +62,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         Some(Command::History(args)) => history::history(args, shell, output),
         Some(Command::Diff(args)) => history::diff(args, shell, output),
         Some(Command::Runs(args)) => history::runs(args, shell, output),
+        Some(Command::Report(args)) => report::run(args, shell, output),
         Some(Command::Worker(args)) => worker::run(args, shell, output),
         Some(Command::Retry(args)) => retry::run(args, shell, output),
     }

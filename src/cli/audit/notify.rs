@@ -190,12 +190,13 @@ pub(super) async fn deliver(
     let configured = notifier.map(Notifier::names).unwrap_or_default();
     let mut waiting = store.waiting().await.map_err(database::failed)?;
     let left = waiting.iter().filter(|waiting| configured.contains(&waiting.sink)).map(|waiting| waiting.count).sum();
-    for name in &configured {
-        if let Some(why) = store.disabled(name).await.map_err(database::failed)? {
+    for sink in notifier.map(Notifier::keys).unwrap_or_default() {
+        if let Some(why) = store.disabled(&sink).await.map_err(database::failed)? {
+            let name = &sink.name;
             let count = waiting.iter().find(|waiting| waiting.sink == *name).map_or(0, |waiting| waiting.count);
             waiting.retain(|waiting| waiting.sink != *name);
             shell.warning(&format!(
-                "the {name} is disabled: its receiver asked to be left alone ({why}); {}; cardproof audit retry tells it again",
+                "the {name} is disabled: its receiver asked to be left alone ({why}); {}; cardproof audit retry tells it again, and another URL is told at once",
                 wait(count)
             ));
         }

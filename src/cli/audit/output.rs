@@ -22,13 +22,13 @@ use crate::cli::shell::{Bar, Shell, Style};
 #[command(next_help_heading = "Output")]
 pub(super) struct FormatOptions {
     /// Print one JSON document a line, for each agent as it finishes
-    #[arg(long, conflicts_with_all = ["json", "format", "notify_stdout"])]
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     jsonl: bool,
     /// Print the report in this format: json, jsonl, csv, junit, sarif, prometheus, markdown or html [default: a table]
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "notify_stdout"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     format: Option<Format>,
     /// Also write a report into a file, for example html=audit.html or prometheus=audit.prom (repeatable). A regular file is
-    /// replaced when the report is whole; a link is followed; --format prints instead
+    /// replaced when the report is whole; a link is followed; - is stdout, as with --format
     #[arg(long, value_name = "FORMAT=FILE")]
     report: Vec<FileFormat>,
     /// Give each agent a series of its own in Prometheus reports
@@ -38,12 +38,27 @@ pub(super) struct FormatOptions {
 
 impl FormatOptions {
     fn stdout(&self, json: bool) -> Option<Format> {
-        self.format.or(self.jsonl.then_some(Format::Jsonl)).or(json.then_some(Format::Json))
+        let dashed = || self.report.iter().find(|report| report.is_stdout()).map(|report| report.format);
+        self.format.or(self.jsonl.then_some(Format::Jsonl)).or(json.then_some(Format::Json)).or_else(dashed)
+    }
+
+    /// Refuses a report on stdout that something else is printed to. `other` is what else may be.
+    fn check_stdout(&self, other: Option<&'static str>) -> Result<(), CliError> {
+        let chosen = self.jsonl.then_some("--jsonl").or(self.format.is_some().then_some("--format"));
+        if let (Some(chosen), Some(other)) = (chosen, other) {
+            return Err(CliError::usage(format!("{chosen} and {other} both print on stdout")).hint("leave one of them out"));
+        }
+        let mut dashed = self.report.iter().filter(|report| report.is_stdout());
+        let Some(first) = dashed.next() else { return Ok(()) };
+        let Some(other) = other.or(chosen).or(dashed.next().is_some().then_some("another --report")) else { return Ok(()) };
+        let report = format!("--report {}=-", first.format);
+        Err(CliError::usage(format!("{report} prints on stdout, and {other} does so, too")).hint("name a file for one of both"))
     }
 
     /// Refuses reports that could not be written, or that would destroy something else, before any work. `store` is the file of
-    /// the memory, and `read` are the files that the command reads.
-    pub(super) fn check(&self, store: Option<&Path>, read: &[&Path]) -> Result<(), CliError> {
+    /// the memory, and `read` are the files that the command reads; `printed` is the option that prints something else on stdout.
+    pub(super) fn check(&self, store: Option<&Path>, read: &[&Path], printed: Option<&'static str>) -> Result<(), CliError> {
+        self.check_stdout(printed)?;
         let mut taken: Vec<PathBuf> = Vec::new();
         if let Some(store) = store.and_then(|store| ReportPlace::at(store).ok()) {
             // SQLite keeps its log beside the file that a link leads to.
@@ -56,7 +71,7 @@ impl FormatOptions {
         let of_store = taken.len();
         taken.extend(read.iter().filter_map(|path| ReportPlace::at(path).ok()).map(|place| place.file().to_owned()));
         let of_others = taken.len();
-        for FileFormat { path, .. } in &self.report {
+        for FileFormat { path, .. } in self.report.iter().filter(|report| !report.is_stdout()) {
             let place = ReportPlace::at(path).map_err(|error| {
                 CliError::refused("report_unwritable", error.to_string()).hint("--format prints a report on stdout")
             })?;
@@ -90,6 +105,12 @@ impl FormatOptions {
 struct FileFormat {
     format: Format,
     path: PathBuf,
+}
+
+impl FileFormat {
+    fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
 }
 
 impl FromStr for FileFormat {
@@ -146,7 +167,7 @@ impl<'a> Output<'a> {
         let open = |wanted: &FileFormat| {
             FileReport::begin(wanted, &header, &report_options).map_err(|error| unwritable(&wanted.path, &error))
         };
-        let files = options.report.iter().map(open).collect::<Result<_, _>>()?;
+        let files = options.report.iter().filter(|report| !report.is_stdout()).map(open).collect::<Result<_, _>>()?;
         let bar = shell.bar(at_most);
         Ok(Self {
             shell,
@@ -171,21 +192,21 @@ impl<'a> Output<'a> {
         self.silent = true;
     }
 
-    /// Takes one result, with what earlier runs found about the agent.
-    pub(super) fn add(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
-        self.take(outcome, history, !self.silent)
+    /// Takes one result, with what earlier runs found about the agent, and whether it counts as a mismatch only because it is revoked.
+    pub(super) fn add(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], inactive: bool) -> Result<(), CliError> {
+        self.take(outcome, history, inactive, !self.silent)
     }
 
     /// Takes a result that was there before: documents hold every agent, but what is printed while it happens only what was checked.
-    pub(super) fn add_known(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint]) -> Result<(), CliError> {
+    pub(super) fn add_known(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], inactive: bool) -> Result<(), CliError> {
         let as_it_happens = matches!(self.format, None | Some(Format::Jsonl));
-        self.take(outcome, history, !self.silent && !as_it_happens)
+        self.take(outcome, history, inactive, !self.silent && !as_it_happens)
     }
 
-    fn take(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], print: bool) -> Result<(), CliError> {
+    fn take(&mut self, outcome: &AuditOutcome, history: &[HistoryPoint], inactive: bool, print: bool) -> Result<(), CliError> {
         let changes: Vec<Change> = outcome.transitions.iter().map(change).collect();
-        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history };
-        self.tally.add(row.verdict);
+        let row = ReportRow { verdict: &outcome.verdict, changes: &changes, history, inactive };
+        self.tally.add(&row);
         for file in &mut self.files {
             file.row(&row).map_err(|error| unwritable(file.path(), &error))?;
         }
@@ -314,10 +335,12 @@ fn table_row(shell: &Shell, row: &ReportRow<'_>) {
     let changes: Vec<&str> = row.changes.iter().map(|change| change.kind).collect();
     let changes = if changes.is_empty() { String::new() } else { format!("  [{}]", changes.join(", ")) };
     let class = row.verdict.class();
+    let inactive = if row.inactive { "  revoked, which counts as a mismatch" } else { "" };
     shell.styled(&[
         (Style::Bold, &format!("{token:>8}  ")),
         (style(class), &format!("{:<10}", class.as_str())),
         (Style::Plain, &format!("{:<20}  {}", reason.as_str(), agent_uri.as_deref().unwrap_or("-"))),
+        (Style::Red, inactive),
         (Style::Yellow, &changes),
     ]);
 }
@@ -334,6 +357,10 @@ fn summary(shell: &Shell, header: &RunHeader, tally: &Tally) {
         (if counts.mismatches > 0 { Style::Red } else { Style::Plain }, &format!("{} mismatch", counts.mismatches)),
         (Style::Plain, &format!(", {} absent, {} undecided", counts.absent, counts.undecided)),
     ]);
+    if tally.inactive() > 0 {
+        let inactive = format!("{:>8}  {:<20}  counted as mismatches (--require-active)", tally.inactive(), "revoked");
+        shell.styled(&[(Style::Red, &inactive)]);
+    }
     let open = Reason::ALL.iter().filter(|reason| matches!(reason.class(), Class::Absent | Class::Undecided));
     for (reason, count) in open.map(|reason| (reason, tally.of_reason(*reason))).filter(|(_, count)| *count > 0) {
         shell.line(&format!("{count:>8}  {:<20}  {}", reason.as_str(), reason.sentence()));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cardproof::audit::store::{AgentMemory, NewRun, Store, Unfinished};
+use cardproof::audit::store::{AgentMemory, NewRun, RunHold, RunOwner, Store, Taken, Unfinished};
 use cardproof::audit::{Audit, ChangedSince, RunInfo, RunScope, Targets, Unchanged};
 use cardproof::chain::{AtBlock, Block, ChainClient, ChainError, ChainErrorKind};
 use cardproof::fetch::Fetcher;
@@ -14,6 +14,7 @@ use cardproof::verify::{Class, Summary};
 use super::database;
 use super::run::{now, Session};
 use super::select::{Selection, Wanted};
+use super::terms::Terms;
 use crate::cli::connect;
 use crate::cli::exit::CliError;
 
@@ -35,8 +36,12 @@ pub(super) struct Plan {
     pub(super) selection: Selection,
     pub(super) run: RunInfo,
     pub(super) done: HashSet<TokenId>,
+    /// Keeps others from going on with the run; `None` when nothing is stored.
+    pub(super) hold: Option<RunHold>,
     /// What `--changed` leaves out as long as it is as it was.
     pub(super) unchanged: Option<Arc<Unchanged>>,
+    /// What it is judged by.
+    pub(super) terms: Terms,
 }
 
 impl Session<'_> {
@@ -44,7 +49,7 @@ impl Session<'_> {
     pub(super) async fn prepare(&self, resume: Resume) -> Result<(Audit<ChainClient, Fetcher>, Plan), CliError> {
         let wanted = self.args.select.wanted(&self.network, self.shell)?;
         let known = match &self.store {
-            Some(store) => self.args.select.known(store, &self.scope).await?,
+            Some(store) => self.args.select.known(store, &self.scope, &wanted).await?,
             None => Targets::default(),
         };
         let memory = match &self.store {
@@ -55,12 +60,28 @@ impl Session<'_> {
             _ => None,
         };
         let mut interrupted = self.unfinished(resume, &wanted).await?;
-        let pinned = interrupted.as_ref().and_then(|interrupted| interrupted.run.block);
-        let audit = match self.begin(pinned, &known, memory.as_ref()).await? {
+        let own = self.args.work.terms(&self.config, &self.network)?;
+        let mut terms = own.clone();
+        if let Some((left, _)) = &interrupted {
+            match own.clone().join(&left.run) {
+                Ok((joined, taken)) => {
+                    terms = joined;
+                    taken.iter().for_each(|taken| self.shell.note(taken));
+                }
+                Err(error) if resume == Resume::Own => {
+                    self.shell
+                        .note(&format!("the unfinished run is not gone on with, and a new one is begun: {}", error.message));
+                    interrupted = None;
+                }
+                Err(error) => return Err(error.hint("give them again, or begin a new run without --resume")),
+            }
+        }
+        let pinned = interrupted.as_ref().and_then(|(interrupted, _)| interrupted.run.block);
+        let audit = match self.begin(pinned, &known, memory.as_ref(), &terms).await? {
             Err(error) if resume == Resume::Own && error.kind == ChainErrorKind::BlockNotFound => {
                 self.shell.note(&format!("the unfinished run cannot be gone on with, and a new one is begun: {error}"));
-                interrupted = None;
-                self.begin(None, &known, memory.as_ref()).await?
+                (interrupted, terms) = (None, own);
+                self.begin(None, &known, memory.as_ref(), &terms).await?
             }
             Err(error) if resume == Resume::Asked && error.kind == ChainErrorKind::BlockNotFound => {
                 return Err(
@@ -70,6 +91,7 @@ impl Session<'_> {
             begun => begun,
         };
         let audit = audit.map_err(connect::refused)?;
+        let wanted = self.args.select.bounded(wanted, &known, &audit, self.shell).await?;
         let changed = match (&self.store, &memory) {
             (Some(store), Some(memory)) => self.changed(store, &audit, &wanted, memory).await?,
             _ => None,
@@ -83,12 +105,17 @@ impl Session<'_> {
         if self.args.share {
             selection.check_share()?;
         }
-        let (run, done) = match (interrupted, &self.store) {
-            (Some(interrupted), _) => (interrupted.run, interrupted.done),
+        let (run, done, hold) = match (interrupted, &self.store) {
+            (Some((interrupted, hold)), _) => (interrupted.run, interrupted.done, Some(hold)),
             (None, Some(store)) => {
                 let (selection, covers) = (selection.sentence.as_str(), selection.covers.as_deref());
-                let new = NewRun { block: audit.block().ok(), selection, covers, daemon: self.args.daemon.every.is_some() };
-                (store.begin_run(&self.scope, new).await.map_err(database::failed)?, HashSet::new())
+                let (block, daemon, terms) = (audit.block().ok(), self.args.daemon.every.is_some(), terms.to_json()?);
+                let new = NewRun { block, selection, covers, daemon, terms: Some(&terms) };
+                match store.begin_held(&self.scope, new).await.map_err(database::failed)? {
+                    Taken::Mine(run, hold) => (run, HashSet::new(), Some(hold)),
+                    Taken::Other(run, owner) => return Err(alive(&run, &owner)),
+                    Taken::Ended => return Err(CliError::internal("the run that was begun has ended already")),
+                }
             }
             (None, None) => {
                 let (block, scope) = (audit.block().ok(), self.scope.clone());
@@ -101,13 +128,14 @@ impl Session<'_> {
                     selection: selection.sentence.clone(),
                     covers: None,
                     daemon: false,
+                    terms: None,
                     summary: Summary::default(),
                 };
-                (run, HashSet::new())
+                (run, HashSet::new(), None)
             }
         };
         let unchanged = memory.map(|memory| memory.unchanged);
-        Ok((audit, Plan { selection, run, done, unchanged }))
+        Ok((audit, Plan { selection, run, done, hold, unchanged, terms }))
     }
 
     /// Pins the block of a run: a new one, or the one that an interrupted run was pinned to.
@@ -116,9 +144,10 @@ impl Session<'_> {
         pinned: Option<Block>,
         known: &Targets,
         memory: Option<&Remembered>,
+        terms: &Terms,
     ) -> Result<Result<Audit<ChainClient, Fetcher>, ChainError>, CliError> {
         let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
-        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network)?;
+        let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network, terms)?;
         self.args.select.apply(&mut settings, known);
         settings.shared = self.args.share;
         settings.unchanged = memory.map(|memory| Arc::clone(&memory.unchanged));
@@ -158,46 +187,54 @@ impl Session<'_> {
         Ok(found.ok())
     }
 
-    /// The run to go on with, if that is wanted.
-    async fn unfinished(&self, resume: Resume, wanted: &Wanted) -> Result<Option<Unfinished>, CliError> {
-        let unfinished = match &self.store {
-            Some(store) => store.resume_run(&self.scope).await.map_err(database::failed)?,
-            None => None,
+    /// The run to go on with, if that is wanted, which this process then has in hand.
+    async fn unfinished(&self, resume: Resume, wanted: &Wanted) -> Result<Option<(Unfinished, RunHold)>, CliError> {
+        let Some(store) = &self.store else { return Ok(None) };
+        let nothing = || match resume {
+            // A daemon that is always started in the same way has nothing to go on with at first.
+            Resume::Asked if self.args.daemon.every.is_none() => {
+                Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with"))
+            }
+            _ => Ok(None),
         };
-        let Some(left) = unfinished else {
-            return match resume {
-                // A daemon that is always started in the same way has nothing to go on with at first.
-                Resume::Asked if self.args.daemon.every.is_none() => {
-                    Err(CliError::refused("nothing_to_resume", "there is no unfinished run to go on with"))
-                }
-                _ => Ok(None),
-            };
-        };
-        if resume == Resume::Asked && left.run.covers.is_none() {
-            let id = left.run.id;
-            return Err(CliError::refused(
-                "another_selection",
-                format!("run {id} does not say enough of its agents to be gone on with"),
-            )
-            .hint("an older version began it: begin a new run without --resume"));
+        let Some(left) = store.resume_run(&self.scope).await.map_err(database::failed)? else { return nothing() };
+        let run = &left.run;
+        if resume == Resume::Asked && run.covers.is_none() {
+            let message = format!("run {} does not say enough of its agents to be gone on with", run.id);
+            return Err(CliError::refused("another_selection", message)
+                .hint("an older version began it: begin a new run without --resume"));
         }
-        let (id, done, same) = (left.run.id, left.done.len(), wanted.covers.is_some() && left.run.covers == wanted.covers);
+        let same = wanted.covers.is_some() && run.covers == wanted.covers;
         match resume {
-            Resume::Asked if same => Ok(Some(left)),
-            Resume::Asked => {
-                let message = format!("the unfinished run {id} is about other agents: {}", left.run.selection);
+            Resume::Asked if !same => {
+                let message = format!("the unfinished run {} is about other agents: {}", run.id, run.selection);
                 Err(CliError::refused("another_selection", message)
                     .hint("repeat its selection with --resume, or begin a new run without --resume"))
             }
-            Resume::Own if same && left.run.daemon && !self.is_too_old(&left.run) => Ok(Some(left)),
-            Resume::Own | Resume::No => {
-                let hint = if resume == Resume::No && same { "; --resume would go on with it" } else { "" };
-                self.shell.note(&format!(
-                    "run {id} is not finished, with {done} agents done, and stays so: it was interrupted, or another process is still at it{hint}"
-                ));
-                Ok(None)
-            }
+            Resume::Own if !(same && run.daemon && !self.is_too_old(run)) => self.leave(store, &left, "").await,
+            Resume::No => self.leave(store, &left, if same { "; --resume would go on with it" } else { "" }).await,
+            Resume::Asked | Resume::Own => match store.take_run(run).await.map_err(database::failed)? {
+                Taken::Other(run, owner) => Err(alive(&run, &owner)),
+                // What is done was asked for before the run was this process's.
+                Taken::Mine(run, hold) => match store.resume_run(&self.scope).await.map_err(database::failed)? {
+                    Some(left) if left.run.id == run.id => Ok(Some((left, hold))),
+                    _ => nothing(),
+                },
+                Taken::Ended => nothing(),
+            },
         }
+    }
+
+    /// Says that an unfinished run stays as it is.
+    async fn leave(&self, store: &Store, left: &Unfinished, hint: &str) -> Result<Option<(Unfinished, RunHold)>, CliError> {
+        let (id, done) = (left.run.id, left.done.len());
+        self.shell.note(&match store.run_owner(&left.run).await.map_err(database::failed)? {
+            Some(RunOwner { name, since, .. }) => {
+                format!("run {id} goes on besides, with {done} agents done: {name} has had it in hand since {since}")
+            }
+            None => format!("run {id} is not finished, with {done} agents done, and stays so: it was interrupted{hint}"),
+        });
+        Ok(None)
     }
 
     /// Whether a daemon leaves its run unfinished: what its block says is old, and another run is due anyway.
@@ -205,6 +242,18 @@ impl Session<'_> {
         let oldest = self.args.daemon.every.unwrap_or_default().max(DAY);
         now().0.saturating_sub(run.started_at.0) > u64::try_from(oldest.as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// The code of the refusal to go on with a run that another process has in hand.
+pub(super) const ALIVE: &str = "run_is_alive";
+
+fn alive(run: &RunInfo, owner: &RunOwner) -> CliError {
+    let gone = match owner.gone_after.as_secs_f64().ceil() {
+        0.0 => "at once if it was killed".to_owned(),
+        seconds => format!("within {seconds} s if it is gone without a word"),
+    };
+    let message = format!("run {} is alive: {} has had it in hand since {}", run.id, owner.name, owner.since);
+    CliError::refused(ALIVE, message).hint(format!("it can be gone on with when that has ended, {gone}"))
 }
 
 /// What the memory says about agents, for a run over what has changed.

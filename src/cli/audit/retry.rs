@@ -43,8 +43,8 @@ pub(super) fn run(args: &RetryArgs, shell: &Shell, output: &OutputOptions) -> Re
             return Err(CliError::refused("configuration", "there is nobody to tell")
                 .hint("name a webhook in CARDPROOF_WEBHOOK_URL or audit.webhook_url, or a program with --notify-command"));
         };
-        for name in Notifier::names(&notifier) {
-            store.enable_sink(&name).await.map_err(database::failed)?;
+        for sink in Notifier::keys(&notifier) {
+            store.enable_sink(&sink).await.map_err(database::failed)?;
         }
         let mut stop = Stop::on_signals()?;
         let done = notify::deliver(&store, Some(&notifier), args.notify.notify_patience, &mut stop, shell).await?;

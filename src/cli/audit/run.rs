@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cardproof::audit::notify::Notifier;
 use cardproof::audit::serve::MetricsState;
-use cardproof::audit::store::{LastResult, Store};
+use cardproof::audit::store::{LastResult, PastResult, RunHold, Store};
 use cardproof::audit::{Audit, AuditOutcome, RunInfo, RunScope, Unchanged};
 use cardproof::chain::ChainClient;
 use cardproof::fetch::Fetcher;
@@ -14,7 +14,7 @@ use cardproof::verify::{Summary, Verdict};
 
 use super::args::RunArgs;
 use super::output::Output;
-use super::plan::{Plan, Resume};
+use super::plan::{Plan, Resume, ALIVE};
 use super::pump::{Memory, Pump};
 use super::select::Selection;
 use super::stop::Stop;
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
     pub(super) async fn open(args: &'a RunArgs, output: &OutputOptions, shell: &'a Shell) -> Result<Self, CliError> {
         let config = Config::load(output.config.as_deref())?;
         let network = NetworkSettings::resolve(&args.work.node.network, &config)?;
-        args.check(&config, output.config.as_deref(), shell)?;
+        args.check(&config, output, shell)?;
         let store = if args.no_store { None } else { Some(args.work.store.open(&config).await?) };
         let notifier = match &store {
             Some(store) => args.work.notify.notifier(&config, &args.work.fetch, &args.work.tls, store, shell)?,
@@ -75,10 +75,7 @@ impl<'a> Session<'a> {
     /// When a run last succeeded, as far as the memory goes.
     pub(super) async fn earlier_success(&self) -> Result<Option<Timestamp>, CliError> {
         let Some(store) = &self.store else { return Ok(None) };
-        let runs = store.runs(&self.scope).await.map_err(database::failed)?;
-        // A time that is still to come was written by a clock that was wrong.
-        let ended = |run: RunInfo| run.finished_at.filter(|at| run.block.is_some() && *at <= now());
-        Ok(runs.into_iter().find_map(ended))
+        Ok(last_success(&store.runs(&self.scope).await.map_err(database::failed)?))
     }
 
     /// One run from beginning to end, alerts and retention included.
@@ -91,8 +88,11 @@ impl<'a> Session<'a> {
             }
             prepared = self.prepare(resume) => prepared,
         };
-        if let (Err(_), Some(state)) = (&prepared, metrics) {
-            state.run_failed();
+        if let (Err(error), Some(state)) = (&prepared, metrics) {
+            // What another daemon is at has not failed.
+            if error.code != ALIVE {
+                state.run_failed();
+            }
         }
         let (audit, plan) = prepared?;
         let ended = match &self.store {
@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
-            let sinks = self.notifier.as_ref().map(Notifier::names).unwrap_or_default();
+            let sinks = self.notifier.as_ref().map(Notifier::keys).unwrap_or_default();
             store.forget(keep, &sinks).await.map_err(database::failed)?;
         }
         ended
@@ -113,26 +113,30 @@ impl<'a> Session<'a> {
 
     /// Divides the run among all who join it, is one of them, and reports what all of them found.
     async fn share(&self, store: &Store, audit: &Audit<ChainClient, Fetcher>, plan: Plan, stop: Stop) -> Result<Exit, CliError> {
-        let Plan { selection, run, .. } = plan;
+        let Plan { selection, run, hold, terms, .. } = plan;
         let args = self.args;
         let mut tally = args.exit.tally()?;
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
         let earlier_runs = if args.format.show_history() { earlier_runs(store, &run).await? } else { Vec::new() };
         let mut out = Output::begin(&args.format, self.json, header, earlier_runs, selection.at_most(), self.shell)?;
         store.share_run(&run, &selection.token_ids(), worker::PART).await.map_err(database::failed)?;
-        let settings = args.work.record_settings(self.notifier.as_ref());
+        let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         if worker::work(store, audit, &run, (&settings, args.lease), stop, self.shell).await?.is_none() {
             return Ok(Exit::Interrupted);
         }
         if args.work.notify.notify_stdout {
             out.silence();
         }
-        self.take_over(store, &run, &mut tally, &mut out, Output::add).await?;
+        take_over((store, args.format.show_history()), &run, &mut tally, &mut out, self.shell, Output::add).await?;
         if out.count() == 0 {
             store.discard_run(&run).await.map_err(database::failed)?;
             return Err(select::empty(&selection.sentence));
         }
         out.finish(&RunEnd { finished_at: now(), complete: true, earlier_success })?;
+        // As long as this process has the run in hand, workers know that there will be a report.
+        if let Some(hold) = hold {
+            hold.release().await;
+        }
         Ok(tally.exit())
     }
 
@@ -144,7 +148,7 @@ impl<'a> Session<'a> {
         mut stop: Stop,
         metrics: Option<&MetricsState>,
     ) -> Result<Exit, CliError> {
-        let Plan { selection, run, done, unchanged } = plan;
+        let Plan { selection, run, done, mut hold, unchanged, terms } = plan;
         let (args, store) = (self.args, self.store.as_ref());
         if let Some(store) = store {
             history::say_past(store, &run, self.shell).await?;
@@ -163,12 +167,13 @@ impl<'a> Session<'a> {
         }
         if let (Some(store), false) = (store, done.is_empty()) {
             self.shell.note(&format!("going on with run {}: {} agents are done already", run.id, done.len()));
-            self.take_over(store, &run, &mut tally, &mut out, Output::add_known).await?;
+            let history = args.format.show_history();
+            take_over((store, history), &run, &mut tally, &mut out, self.shell, Output::add_known).await?;
         }
-        let settings = args.work.record_settings(self.notifier.as_ref());
+        let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
         let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
-        let mut interrupted = false;
+        let (mut interrupted, mut lost) = (false, false);
         loop {
             let outcome = tokio::select! {
                 biased;
@@ -177,14 +182,23 @@ impl<'a> Session<'a> {
                     pump.stop();
                     continue;
                 }
+                () = lost_of(&mut hold), if !lost => {
+                    lost = true;
+                    pump.stop();
+                    continue;
+                }
                 outcome = pump.outcomes.recv() => outcome,
             };
             let Some(outcome) = outcome else { break };
             let outcome = outcome.map_err(database::failed)?;
-            self.count(&mut tally, &outcome.verdict);
-            out.add(&outcome, &self.earlier_results(&run, &outcome).await?)?;
+            let inactive = count(&mut tally, &outcome.verdict, self.shell);
+            out.add(&outcome, &self.earlier_results(&run, &outcome).await?, inactive)?;
         }
-        let refused = pump.ended().await.err();
+        let mut refused = pump.ended().await.err().map(connect::refused);
+        if lost {
+            let message = format!("another process has taken run {} over while the database could not be reached", run.id);
+            refused.get_or_insert(CliError::cannot_tell("run_taken_over", message));
+        }
         let (checked, complete) = (out.count(), !interrupted && refused.is_none());
         if let (Some(store), true) = (store, complete) {
             let unchanged = match &unchanged {
@@ -197,6 +211,9 @@ impl<'a> Session<'a> {
                 store.finish_run_with(&run, &unchanged).await.map_err(database::failed)?;
             }
         }
+        if let Some(hold) = hold {
+            hold.release().await;
+        }
         if complete && out.count() == 0 {
             return Err(select::empty(&selection.sentence));
         }
@@ -205,7 +222,7 @@ impl<'a> Session<'a> {
         }
         out.finish(&RunEnd { finished_at: now(), complete, earlier_success })?;
         if let Some(error) = refused {
-            return Err(connect::refused(error));
+            return Err(error);
         }
         if interrupted {
             let left = selection.at_most().saturating_sub(checked);
@@ -219,35 +236,6 @@ impl<'a> Session<'a> {
             return Ok(Exit::Interrupted);
         }
         Ok(tally.exit())
-    }
-
-    /// Counts for the exit code.
-    fn count(&self, tally: &mut Tally, verdict: &Verdict) {
-        if tally.add(verdict) {
-            let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
-            self.shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
-        }
-    }
-
-    /// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
-    async fn take_over<'o>(
-        &self,
-        store: &Store,
-        run: &RunInfo,
-        tally: &mut Tally,
-        out: &mut Output<'o>,
-        add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint]) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let mut after = None;
-        loop {
-            let results = store.results(run, after).await.map_err(database::failed)?;
-            let Some(last) = results.last() else { return Ok(()) };
-            after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
-            for outcome in results {
-                self.count(tally, &outcome.verdict);
-                add(out, &outcome, &self.earlier_results(run, &outcome).await?)?;
-            }
-        }
     }
 
     /// Takes the last verdicts on those agents into the report that the run left out because nothing about them has changed.
@@ -268,35 +256,90 @@ impl<'a> Session<'a> {
                 if of == run.id || !self.args.select.left_out(selection, unchanged, &verdict) {
                     continue;
                 }
-                self.count(tally, &verdict);
+                let inactive = count(tally, &verdict, self.shell);
                 counts.add(verdict.class());
                 let outcome = AuditOutcome { verdict, transitions: Vec::new() };
-                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?)?;
+                out.add_known(&outcome, &self.earlier_results(run, &outcome).await?, inactive)?;
             }
         }
     }
 
     /// What earlier runs found about an agent, if a report shows it.
     async fn earlier_results(&self, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
-        let store = self.store.as_ref().filter(|_| self.args.format.show_history());
-        let (Some(store), Some(subject)) = (store, &outcome.verdict.subject) else { return Ok(Vec::new()) };
-        let most = HistoryPoint::SHOWN;
-        let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
-        Ok(results
-            .into_iter()
-            .rev()
-            .map(|result| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 })
-            .collect())
+        match &self.store {
+            Some(store) if self.args.format.show_history() => earlier_results(store, run, outcome).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Takes the results that are stored of a run into its report: those from before an interruption, or those of all workers.
+pub(super) async fn take_over<'o>(
+    (store, show_history): (&Store, bool),
+    run: &RunInfo,
+    tally: &mut Tally,
+    out: &mut Output<'o>,
+    shell: &Shell,
+    add: impl Fn(&mut Output<'o>, &AuditOutcome, &[HistoryPoint], bool) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let mut after = None;
+    loop {
+        let results = store.results(run, after).await.map_err(database::failed)?;
+        let Some(last) = results.last() else { return Ok(()) };
+        after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+        for outcome in results {
+            let inactive = count(tally, &outcome.verdict, shell);
+            let earlier = if show_history { earlier_results(store, run, &outcome).await? } else { Vec::new() };
+            add(out, &outcome, &earlier, inactive)?;
+        }
+    }
+}
+
+async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
+    let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
+    let most = HistoryPoint::SHOWN;
+    let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
+    let point = |result: PastResult| HistoryPoint { at: result.at, reason: result.reason, sha256: result.body_sha256 };
+    Ok(results.into_iter().rev().map(point).collect())
+}
+
+/// Counts for the exit code; says whether the agent counts as a mismatch only because it is revoked.
+pub(super) fn count(tally: &mut Tally, verdict: &Verdict, shell: &Shell) -> bool {
+    let inactive = tally.add(verdict);
+    if inactive {
+        let agent = verdict.subject.as_ref().map_or(String::new(), |subject| subject.token_id.to_string());
+        shell.warning(&format!("agent {agent} is revoked, which --require-active counts as a mismatch"));
+    }
+    inactive
+}
+
+/// Ready when another process has the run.
+async fn lost_of(hold: &mut Option<RunHold>) {
+    match hold {
+        Some(hold) => hold.lost().await,
+        None => std::future::pending().await,
     }
 }
 
 async fn earlier_runs(store: &Store, run: &RunInfo) -> Result<Vec<RunPoint>, CliError> {
     let runs = store.runs(&run.scope).await.map_err(database::failed)?;
-    let earlier = runs.into_iter().rev().filter(|other| other.id != run.id && other.finished_at.is_some());
-    Ok(earlier.map(|run| RunPoint { at: run.started_at, summary: run.summary }).collect())
+    let earlier: Vec<_> = runs.into_iter().filter(|other| other.id != run.id).collect();
+    Ok(points(&earlier))
 }
 
-fn header(run: &RunInfo) -> RunHeader {
+/// What finished runs found, the oldest first, of `runs`, which are the newest first.
+pub(super) fn points(runs: &[RunInfo]) -> Vec<RunPoint> {
+    let finished = runs.iter().rev().filter(|run| run.finished_at.is_some());
+    finished.map(|run| RunPoint { at: run.started_at, summary: run.summary }).collect()
+}
+
+/// When the newest of `runs`, which are the newest first, succeeded.
+pub(super) fn last_success(runs: &[RunInfo]) -> Option<Timestamp> {
+    // A time that is still to come was written by a clock that was wrong.
+    runs.iter().find_map(|run| run.finished_at.filter(|at| run.block.is_some() && *at <= now()))
+}
+
+pub(super) fn header(run: &RunInfo) -> RunHeader {
     RunHeader {
         id: u64::try_from(run.id).ok().filter(|id| *id > 0),
         network: run.scope.network.clone(),

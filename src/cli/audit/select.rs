@@ -8,7 +8,6 @@ use std::sync::Arc;
 use cardproof::audit::store::Store;
 use cardproof::audit::{Audit, AuditSettings, ChangedSince, RunInfo, RunScope, Targets, Unchanged};
 use cardproof::chain::AgentReader;
-use cardproof::digest::Sha256Digest;
 use cardproof::fetch::CardFetcher;
 use cardproof::identity::{AccountAddress, ContractAddress, TokenId};
 use cardproof::registry::AgentStatus;
@@ -65,6 +64,9 @@ enum Status {
 
 /// How many agents a shared run may have. Their list takes some 20 bytes for each in the database.
 const MOST_SHARED: u64 = 10_000_000;
+
+/// How many token ids may be named that are looked at one by one, wherever the registry ends.
+const MOST_NAMED: u64 = 10_000;
 
 /// Which agents are meant, before the chain was asked which there are.
 pub(super) struct Wanted {
@@ -175,9 +177,16 @@ impl SelectOptions {
         self.of.from.as_deref() == Some(Path::new("-"))
     }
 
-    /// Those agents that have been seen before and that this selection is about.
-    pub(super) async fn known(&self, store: &Store, scope: &RunScope) -> Result<Targets, CliError> {
-        if !self.is_open() || self.sample.is_some() {
+    /// Whether so many token ids are named that those beyond the registry's end are not looked at one by one. A sample is small
+    /// enough.
+    fn is_long(&self, wanted: &Wanted) -> bool {
+        let many = wanted.listed.as_ref().is_some_and(|listed| listed.count() > MOST_NAMED);
+        many && self.of.ids.is_some() && self.sample.is_none()
+    }
+
+    /// Those agents that have been seen before and that this selection may be about, wherever the registry ends now.
+    pub(super) async fn known(&self, store: &Store, scope: &RunScope, wanted: &Wanted) -> Result<Targets, CliError> {
+        if !(self.is_open() || self.is_long(wanted)) || self.sample.is_some() {
             return Ok(Targets::default());
         }
         store.present_agents(scope, self.of.owner, self.status()).await.map_err(database::failed)
@@ -215,7 +224,7 @@ impl SelectOptions {
         };
         let covers = match (&listed, self.of.owner) {
             _ if self.sample.is_some() => None,
-            (Some(listed), _) => Some(format!("ids {}", Sha256Digest::of(listed.clone().ascending().to_string().as_bytes()))),
+            (Some(listed), _) => Some(RunInfo::covers_of(listed)),
             (None, Some(owner)) => Some(format!("owner {owner}")),
             (None, None) => Some(RunInfo::ALL.to_owned()),
         };
@@ -224,6 +233,33 @@ impl SelectOptions {
             None => covers,
         });
         Ok(Wanted { listed, sentence, covers })
+    }
+
+    /// Leaves out of a long list what lies beyond the registry's end, but for one id, whose result stands for them, and for those that
+    /// are `known`: that they have vanished is a result.
+    pub(super) async fn bounded<R: AgentReader + 'static, F: CardFetcher + 'static>(
+        &self,
+        mut wanted: Wanted,
+        known: &Targets,
+        audit: &Audit<R, F>,
+        shell: &Shell,
+    ) -> Result<Wanted, CliError> {
+        let Some(listed) = wanted.listed.as_ref().filter(|_| self.is_long(&wanted)) else { return Ok(wanted) };
+        let end = audit.find_end().await.map_err(connect::refused)?;
+        let (below, beyond) = listed.split(end.end);
+        let first = beyond.iter().find(|agent| !known.contains(*agent));
+        let kept = Targets::of(known.iter().filter(|agent| beyond.contains(*agent)).chain(first)).ascending();
+        let left = beyond.count().saturating_sub(kept.count());
+        if let (Some(first), true) = (first, left > 0) {
+            let rest = format!(
+                "{left} of these ids lie beyond the registry's end and were not looked at one by one: the result of {first}, which lies \
+                 there, too, stands for them ({end})"
+            );
+            shell.note(&rest);
+            wanted.sentence = format!("{}; {rest}", wanted.sentence);
+            wanted.listed = Some(below.and(&kept));
+        }
+        Ok(wanted)
     }
 
     /// Finds out which agents there are. `known` were there before: they are looked at wherever the registry ends now.

@@ -17,7 +17,7 @@ use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::tally::ExitOptions;
+use crate::cli::tally::{ExitOptions, Tally};
 
 /// How many agents one worker takes at a time.
 pub(super) const PART: usize = 200;
@@ -27,7 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Join the run that another process shares (cardproof audit --share)
 ///
 /// Takes parts of the run until all are done, those of workers that are gone as well. All need the same database, which for several
-/// machines is PostgreSQL.
+/// machines is PostgreSQL. Cards are judged by the options that the run was begun with: limits are taken over from it, and where it may
+/// reach more than this worker (--allow-private and the like) the worker is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes are about the whole run: 0 every agent matches; 1 a mismatch; 2 refused before any work; 3 \
     undecided, no mismatch; 4 only absent ones besides matches; 5 internal error or database failure; 130 interrupted.")]
@@ -45,6 +46,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
     let work_options = &args.work;
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(&work_options.node.network, &config)?;
+    let mut tally = args.exit.tally()?;
     crate::cli::block_on(async {
         let mut stop = Stop::on_signals()?;
         let store = work_options.store.open(&config).await?;
@@ -58,7 +60,9 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
             }
         };
         let notifier = work_options.notify.notifier(&config, &work_options.fetch, &work_options.tls, &store, shell)?;
-        let (reader, fetcher, mut settings) = work_options.parts(AtBlock::LastFinalized, &config, &network)?;
+        let (terms, taken) = work_options.terms(&config, &network)?.join(&run)?;
+        taken.iter().for_each(|taken| shell.note(taken));
+        let (reader, fetcher, mut settings) = work_options.parts(AtBlock::LastFinalized, &config, &network, &terms)?;
         select::apply_shared(&mut settings, &store, &run).await?;
         let audit = match run.block {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,
@@ -67,17 +71,55 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
         let audit = audit.map_err(connect::refused)?;
         // Without a node, every result would be that there is none, and others could find better ones.
         audit.block().map_err(|error| connect::refused(error.clone()))?;
-        let settings = work_options.record_settings(notifier.as_ref());
+        let settings = work_options.record_settings(notifier.as_ref(), &terms);
         let finished = work(&store, &audit, &run, (&settings, args.lease), stop.clone(), shell).await?;
+        match &finished {
+            Some(Ended { run: finished, .. }) if args.exit.requires_active() => {
+                count_each(&store, finished, &mut tally, shell).await?
+            }
+            Some(Ended { run: finished, .. }) => tally.add_counts(&finished.summary),
+            None => {}
+        }
         notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
-        let Some(finished) = finished else { return Ok(Exit::Interrupted) };
+        let Some(Ended { run: finished, is_orphan }) = finished else { return Ok(Exit::Interrupted) };
+        if is_orphan {
+            let id = finished.id;
+            shell.note(&format!("who began run {id} is gone and has written no report: cardproof audit report {id} does"));
+        }
         // Whoever began the run may be gone: somebody must say how it ended.
-        let mut tally = args.exit.tally()?;
-        tally.add_counts(&finished.summary);
-        history::print_runs(&[finished], shell, output.json);
+        history::print_runs(&scope, &[finished], shell, output.json);
         Ok(tally.exit())
     })
+}
+
+/// Counts result by result for the exit code: the counts of a run know nothing of revoked agents.
+async fn count_each(store: &Store, run: &RunInfo, tally: &mut Tally, shell: &Shell) -> Result<(), CliError> {
+    let mut after = None;
+    loop {
+        let results = store.results(run, after).await.map_err(database::failed)?;
+        let Some(last) = results.last() else { return Ok(()) };
+        after = last.verdict.subject.as_ref().map(|subject| subject.token_id);
+        for outcome in results {
+            super::run::count(tally, &outcome.verdict, shell);
+        }
+    }
+}
+
+/// A shared run that has ended.
+pub(super) struct Ended {
+    run: RunInfo,
+    /// Whether this process has ended it and who began it is gone, with whom its report went.
+    is_orphan: bool,
+}
+
+async fn ended(store: &Store, run: &RunInfo) -> Result<Ended, CliError> {
+    // In this order: who began it has it in hand until the report is written, which comes after its end.
+    let is_owned = store.run_owner(run).await.map_err(database::failed)?.is_some();
+    let runs = store.runs(&run.scope).await.map_err(database::failed)?;
+    let is_open = runs.iter().any(|other| other.id == run.id && other.finished_at.is_none());
+    let run = store.finish_run(run).await.map_err(database::failed)?;
+    Ok(Ended { run, is_orphan: is_open && !is_owned })
 }
 
 /// Works on a shared run until it is done; `None` when told to stop before.
@@ -88,7 +130,7 @@ pub(super) async fn work(
     (settings, length): (&RecordSettings, Duration),
     mut stop: Stop,
     shell: &Shell,
-) -> Result<Option<RunInfo>, CliError> {
+) -> Result<Option<Ended>, CliError> {
     let worker = format!("{}-{:016x}", std::process::id(), fastrand::u64(..));
     let mut mine = 0_usize;
     while !stop.is_told() {
@@ -99,7 +141,7 @@ pub(super) async fn work(
             }
             None if store.shares(run).await.map_err(database::failed)?.is_done() => {
                 shell.note(&format!("this worker judged {mine} agents"));
-                return store.finish_run(run).await.map(Some).map_err(database::failed);
+                return ended(store, run).await.map(Some);
             }
             None => tokio::select! {
                 () = stop.told() => {}

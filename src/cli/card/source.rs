@@ -9,7 +9,6 @@ use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{CardFetcher, Fetcher, Origin};
 use cardproof::identity::{AgentName, Network};
 use cardproof::registry::AgentRecord;
-use cardproof::verify::Reason;
 
 use crate::cli::config::Config;
 use crate::cli::connect;
@@ -120,12 +119,7 @@ async fn fetched(fetcher: &Fetcher, name: &str, url: &str, origin: Origin) -> Re
             let message = format!("{url}: nothing proves that the body is complete");
             return Err(CliError::cannot_tell("truncated", message));
         }
-        Err(failure) => {
-            return Err(match origin {
-                Origin::User => failure::typed_url(url, &failure),
-                Origin::Untrusted => CliError::cannot_tell(Reason::from(failure.kind).as_str(), format!("{url}: {failure}")),
-            });
-        }
+        Err(failure) => return Err(failure::of_fetch(url, &failure, origin)),
     };
     let Some(bytes) = body.kept else {
         let message = format!("{url}: the body has {} bytes, which is more than a card may have here", body.bytes);

@@ -116,7 +116,8 @@ impl Command<'_> {
         self.require_accounts(&chain, &build.receivers()).await?;
         let built = build.build(&self.surroundings(Some(&chain))).await?;
         let fetcher = self.fetcher()?;
-        check_url(&fetcher, &built.call, !self.shared.send.no_url_check, self.shell).await?;
+        let asked = !self.shared.send.no_url_check;
+        check_url(&fetcher, &built.call, asked, self.shell).await.map_err(failure::anchor)?;
         let mode = self.shared.mode;
         if !(mode.build_only || mode.dry_run || mode.sign_only) {
             return self.send(&chain, &fetcher, built).await;
@@ -296,11 +297,9 @@ fn anchored(call: &Call) -> Option<(String, Sha256Digest)> {
 
 /// What is anchored together must be what the URI serves now (fault C-16), if the host `asked` shall be. A URI that is not fetched
 /// here is judged by itself, and may be what it likes.
-pub(super) async fn check_url(fetcher: &Fetcher, call: &Call, asked: bool, shell: &Shell) -> Result<(), CliError> {
+pub(super) async fn check_url(fetcher: &Fetcher, call: &Call, asked: bool, shell: &Shell) -> Result<(), AnchorError> {
     match placed(call) {
-        Some((uri, Some(sha256))) if asked => {
-            check_served(fetcher, &uri, Origin::Untrusted, sha256).await.map_err(|error| failure::anchor(error.into()))
-        }
+        Some((uri, Some(sha256))) if asked => Ok(check_served(fetcher, &uri, Origin::Untrusted, sha256).await?),
         Some((uri, _)) => {
             misgiving::warn_of_uri(fetcher, &uri, shell);
             Ok(())

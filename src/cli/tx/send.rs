@@ -47,7 +47,8 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
     super::super::block_on(async {
-        check_url(&fetcher, signed.transaction.call(), !args.send.no_url_check, shell).await?;
+        let asked = !args.send.no_url_check;
+        check_url(&fetcher, signed.transaction.call(), asked, shell).await.map_err(failure::built)?;
         let most = check(&chain, &signed).await?;
         let lines = readable::review(&network.name, &signed.transaction, Some(most));
         if !readable::confirmed(&lines, "send it? [y/N] ", args.send.yes, shell) {

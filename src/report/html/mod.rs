@@ -52,12 +52,12 @@ impl<W: Write> HtmlReport<W> {
 
 impl<W: Write + Send> ReportWriter for HtmlReport<W> {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
-        self.tally.add(row.verdict);
+        self.tally.add(row);
         self.changed += u64::from(!row.changes.is_empty());
         let text = row::row(row).into_string();
         self.rows.write_all(text.as_bytes())?;
         let length = text.len() as u64;
-        let rank = rank(row.verdict.class());
+        let rank = rank(row.counts_as());
         self.places.push(Place { rank, token: row.token_id(), start: self.written, length });
         self.written += length;
         Ok(())

@@ -44,6 +44,11 @@ fn page(header: &RunHeader, end: &RunEnd, tally: &Tally, changed: u64, runs: &[R
                     @if !end.complete {
                         p.warning { "This run was interrupted: agents are missing here." }
                     }
+                    @if tally.inactive() > 0 {
+                        p.warning {
+                            (tally.inactive()) " revoked agents count as mismatches here, because active ones are required. They stand among the first."
+                        }
+                    }
                     @if header.block.is_none() {
                         p.warning { "No node could be asked, so nothing here was read from the chain." }
                     }

@@ -6,6 +6,7 @@ use crate::digest::Sha256Digest;
 use crate::identity::{Badge, Caip19};
 use crate::registry::{AgentStatus, Timestamp};
 use crate::report::foreign::seen;
+use crate::report::run::INACTIVE;
 use crate::report::{Change, HistoryPoint, ReportRow};
 use crate::verify::{Reason, Verdict};
 
@@ -23,11 +24,12 @@ pub(super) fn row(row: &ReportRow<'_>) -> Markup {
                 a href={ "#agent-" (token) } { (token) }
                 @if revoked { " " span.tag { "revoked" } }
             }
-            td.verdict data-value=(rank(verdict.class())) { span class={ "pill " (class) } { (class) } }
+            td.verdict data-value=(rank(row.counts_as())) { span class={ "pill " (class) } { (class) } }
             td.finding data-value={ (verdict.reason) " " (uri) } {
                 details {
                     summary {
                         code { (verdict.reason) } " "
+                        @if row.inactive { span.tag.inactive title=(INACTIVE) { "counts as a mismatch" } " " }
                         @for change in row.changes { span.tag.change { (change.words()) } " " }
                         span.message { (seen(&verdict.message)) }
                         @if !uri.is_empty() { bdi.card { (uri) } }

@@ -29,7 +29,7 @@ impl<W: Write> PrometheusReport<W> {
 
 impl<W: Write + Send> ReportWriter for PrometheusReport<W> {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
-        self.metrics.add(row.verdict);
+        self.metrics.add(row);
         Ok(())
     }
 

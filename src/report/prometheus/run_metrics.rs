@@ -3,8 +3,8 @@ use std::time::Duration;
 use super::{Exposition, Kind};
 use crate::identity::TokenId;
 use crate::report::run::CLASSES;
-use crate::report::{RunEnd, RunHeader, Tally};
-use crate::verify::{Class, Reason, Verdict};
+use crate::report::{ReportRow, RunEnd, RunHeader, Tally};
+use crate::verify::{Class, Reason};
 
 /// What one run found, as gauges.
 ///
@@ -24,10 +24,10 @@ impl RunMetrics {
     }
 
     /// Counts one agent.
-    pub fn add(&mut self, verdict: &Verdict) {
-        self.tally.add(verdict);
-        if let (Some(agents), Some(subject)) = (&mut self.agents, &verdict.subject) {
-            agents.push((subject.token_id, verdict.class()));
+    pub fn add(&mut self, row: &ReportRow<'_>) {
+        self.tally.add(row);
+        if let (Some(agents), Some(subject)) = (&mut self.agents, &row.verdict.subject) {
+            agents.push((subject.token_id, row.verdict.class()));
         }
     }
 
@@ -54,6 +54,11 @@ impl RunMetrics {
             "cardproof_revoked_agents",
             "Revoked agents that the last run judged, whatever their class.",
             self.tally.revoked().to_string(),
+        );
+        gauge(
+            "cardproof_inactive_agents",
+            "Agents that the last run counted as mismatches only because they are revoked and active ones are required.",
+            self.tally.inactive().to_string(),
         );
         gauge(
             "cardproof_last_run_complete",

@@ -25,7 +25,7 @@ impl PrometheusFile {
 
 impl ReportWriter for PrometheusFile {
     fn row(&mut self, row: &ReportRow<'_>) -> io::Result<()> {
-        self.metrics.add(row.verdict);
+        self.metrics.add(row);
         Ok(())
     }
 

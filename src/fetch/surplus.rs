@@ -1,0 +1,112 @@
+use std::future::{poll_fn, Future};
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{pin, Pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Body as _;
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONNECTION, HOST, USER_AGENT};
+use hyper::Request;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use rustls::ClientConfig;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use url::{Position, Url};
+
+use crate::digest::{Sha256Digest, Sha256Stream};
+
+/// How long the whole look may take. What it cannot find out by then does not change a verdict.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// How long more bytes are waited for where the server does not close, as it is asked to.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// An HTTP/1 answer whose body ended where its `Content-Length` said.
+pub(super) struct Answered<'a> {
+    /// What was asked for, without credentials and fragment.
+    pub(super) url: &'a Url,
+    /// The address that answered, which has passed every check.
+    pub(super) ip: IpAddr,
+    /// The digest of its body on the wire.
+    pub(super) wire_sha256: Sha256Digest,
+}
+
+/// Asks again, on connections where what follows a body can be seen.
+///
+/// An HTTP client stops at the `Content-Length` and drops what comes after it, so a server that declares too little seems to send a
+/// card that differs.
+#[derive(Debug)]
+pub(super) struct SurplusProbe {
+    tls: Arc<ClientConfig>,
+    user_agent: String,
+}
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+impl SurplusProbe {
+    pub(super) fn new(mut tls: ClientConfig, user_agent: &str) -> Self {
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Self { tls: Arc::new(tls), user_agent: user_agent.to_owned() }
+    }
+
+    /// Whether the server sends the same body again and more bytes after it.
+    pub(super) async fn sends_more(&self, answered: &Answered<'_>) -> bool {
+        // A look that fails says nothing: the answer that was judged stands.
+        matches!(timeout(LONGEST, self.look(answered)).await, Ok(Ok(true)))
+    }
+
+    async fn look(&self, answered: &Answered<'_>) -> Result<bool, Failure> {
+        let port = answered.url.port_or_known_default().ok_or("no port")?;
+        let tcp = TcpStream::connect(SocketAddr::new(answered.ip, port)).await?;
+        let request = Request::get(&answered.url[Position::BeforePath..Position::AfterQuery])
+            .header(HOST, &answered.url[Position::BeforeHost..Position::AfterPort])
+            .header(ACCEPT, "*/*")
+            .header(ACCEPT_ENCODING, "identity")
+            .header(USER_AGENT, &self.user_agent)
+            .header(CONNECTION, "close")
+            .body(reqwest::Body::default())?;
+        if answered.url.scheme() == "http" {
+            return has_surplus(tcp, request, answered.wire_sha256).await;
+        }
+        let host = answered.url.host_str().ok_or("no host")?.trim_matches(['[', ']']);
+        let connector = TlsConnector::from(Arc::clone(&self.tls));
+        let tls = connector.connect(ServerName::try_from(host.to_owned())?, tcp).await?;
+        has_surplus(tls, request, answered.wire_sha256).await
+    }
+}
+
+async fn has_surplus<S>(stream: S, request: Request<reqwest::Body>, expected: Sha256Digest) -> Result<bool, Failure>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, mut connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let mut exchange = pin!(async {
+        let mut body = sender.send_request(request).await?.into_body();
+        let mut hash = Sha256Stream::new();
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            if let Ok(chunk) = frame?.into_data() {
+                hash.update(&chunk);
+            }
+        }
+        Ok::<_, hyper::Error>(hash.finish())
+    });
+    let mut is_over = false;
+    let digest = poll_fn(|context| {
+        // It fails where bytes follow the body; those are looked at below.
+        is_over = is_over || connection.poll_without_shutdown(context).is_ready();
+        exchange.as_mut().poll(context)
+    });
+    if digest.await? != expected {
+        return Ok(false);
+    }
+    let parts = connection.into_parts();
+    if !parts.read_buf.is_empty() {
+        return Ok(true);
+    }
+    let more = timeout(LINGER, parts.io.into_inner().read_u8()).await;
+    Ok(matches!(more, Ok(Ok(_))))
+}
