@@ -1,6 +1,6 @@
 use serde_json::{json, Map, Value};
 
-use crate::identity::{AccountAddress, ContractAddress, GenesisHash, MAINNET, TESTNET};
+use crate::identity::{AccountAddress, ContractAddress, GenesisHash, Network, MAINNET, TESTNET};
 
 use super::{schema_json, AnchorError, Call, Energy, Signatures, SignedTransaction, Transaction};
 
@@ -117,9 +117,7 @@ impl Document {
         }
         let network = text(fields, "network")?.to_owned();
         let genesis: GenesisHash = parse(fields, "genesis_hash")?;
-        if [MAINNET, TESTNET].iter().any(|known| known.name == network && known.genesis != genesis) {
-            return Err(wrong("genesis_hash", format!("it is not the one of {network}")));
-        }
+        check_network(&network, &genesis)?;
         let contract = object(fields, "contract")?;
         let contract = ContractAddress::new(number(contract, "index")?, number(contract, "subindex")?);
         let receive_name = text(fields, "receive_name")?.to_owned();
@@ -140,11 +138,31 @@ impl Document {
             }
         };
         let mut document = Self { network, genesis, transaction, signature_count, estimate, signatures: Signatures::default() };
+        document.check_estimate()?;
         if let Some(signatures) = fields.get("signatures") {
             document.add_signatures(signatures_from_json(signatures)?)?;
         }
         document.compare_with(fields)?;
         Ok(document)
+    }
+
+    /// An estimate cannot be less than what size and signatures alone take, nor more than is allowed, and nothing is for free. The price
+    /// itself is not known here.
+    fn check_estimate(&self) -> Result<(), AnchorError> {
+        let Some(estimate) = self.estimate else { return Ok(()) };
+        let base = self.transaction.call().base_energy(self.signature_count);
+        if estimate.energy < base {
+            let why = format!("{} NRG do not even pay for its bytes and signatures, which take {base} NRG", estimate.energy);
+            return Err(wrong("estimate", why));
+        }
+        if estimate.energy > self.transaction.energy() {
+            let allowed = self.transaction.energy();
+            return Err(wrong("estimate", format!("{} NRG are more than the header allows, {allowed} NRG", estimate.energy)));
+        }
+        if estimate.microccd == 0 {
+            return Err(wrong("estimate", "no energy is for free"));
+        }
+        Ok(())
     }
 
     /// Whatever this document would write, the one that was read must say too.
@@ -186,6 +204,19 @@ pub fn signatures_from_json(json: &Value) -> Result<Signatures, AnchorError> {
         }
     }
     Ok(signatures)
+}
+
+/// A built-in network has its own genesis hash, and no local chain that of a public one. What users call theirs is theirs to say.
+fn check_network(network: &str, genesis: &GenesisHash) -> Result<(), AnchorError> {
+    let public = [MAINNET, TESTNET];
+    if public.iter().any(|known| known.name == network && known.genesis != *genesis) {
+        return Err(wrong("genesis_hash", format!("it is not the one of {network}")));
+    }
+    let of = public.iter().find(|known| known.genesis == *genesis && Network::built_in(network).is_some());
+    match of.filter(|known| known.name != network) {
+        Some(known) => Err(wrong("genesis_hash", format!("it is the one of {}, and not of {network}", known.name))),
+        None => Ok(()),
+    }
 }
 
 fn wrong(field: &'static str, why: impl Into<String>) -> AnchorError {
@@ -274,6 +305,31 @@ mod tests {
         assert_eq!(json["schema_json"]["token_id"], "ffffffffffffffff");
         assert_eq!(json["hex"], json["parameter_hex"]);
         assert_eq!(json["estimate"], json!({"energy": "2334", "microccd": "15430833"}));
+    }
+
+    #[test]
+    fn a_local_chain_with_the_genesis_of_a_public_one_is_a_contradiction() {
+        let json = Document { network: "devnet".into(), ..document(1) }.to_json().unwrap();
+        let error = Document::from_json(&json).unwrap_err().to_string();
+        assert!(error.contains("testnet") && error.contains("devnet"), "{error}");
+        // A name of the user's own says what the user wants.
+        let own = Document { network: "mine".into(), ..document(1) };
+        assert_eq!(Document::from_json(&own.to_json().unwrap()).unwrap(), own);
+        let seeded = Document { network: "devnet".into(), genesis: GenesisHash([7; 32]), ..document(1) };
+        assert_eq!(Document::from_json(&seeded.to_json().unwrap()).unwrap(), seeded);
+    }
+
+    #[test]
+    fn an_estimate_that_bytes_signatures_or_the_header_rule_out_is_a_contradiction() {
+        let document = document(2);
+        let (base, most) = (document.transaction.call().base_energy(2), document.transaction.energy());
+        for (energy, microccd, is_possible) in
+            [(1, 1, false), (base - 1, 9, false), (base, 9, true), (most, 9, true), (most + 1, 9, false), (most, 0, false)]
+        {
+            let estimate = Some(Estimate { energy, microccd });
+            let json = Document { estimate, ..document.clone() }.to_json().unwrap();
+            assert_eq!(Document::from_json(&json).is_ok(), is_possible, "{energy} NRG, {microccd} microCCD");
+        }
     }
 
     /// Changes every field in turn: whatever does not follow from the rest is found.

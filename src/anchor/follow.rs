@@ -74,6 +74,10 @@ pub struct Status {
     pub expiry: Option<u64>,
     /// The token that it is about, when its events name one.
     pub token_id: Option<TokenId>,
+    /// Whether a node was asked and answered; otherwise the state is [`State::Unknown`] because nobody said.
+    pub answered: bool,
+    /// Why its end could not be written down in the journal. The chain has it all the same.
+    pub unrecorded: Option<String>,
     registries: Registries,
 }
 
@@ -81,7 +85,8 @@ impl Status {
     /// The status of a transaction that nobody could be asked about.
     pub fn unknown(chain: &ChainClient, hash: TransactionHash, expiry: Option<u64>) -> Self {
         let registries = Registries::of(&chain.settings().network, chain.settings().registry);
-        Self { hash, state: State::Unknown, outcome: None, block: None, expiry, token_id: None, registries }
+        let (answered, unrecorded) = (false, None);
+        Self { hash, state: State::Unknown, outcome: None, block: None, expiry, token_id: None, answered, unrecorded, registries }
     }
 
     /// Why it was rejected, if it was.
@@ -165,7 +170,8 @@ pub async fn status(chain: &ChainClient, hash: TransactionHash, expiry: Option<u
         (State::Finalized, Some(outcome)) => finalized_block(chain, outcome.block).await,
         _ => None,
     };
-    let mut status = Status { hash, state, outcome, block, expiry, token_id: None, registries };
+    let (answered, unrecorded) = (true, None);
+    let mut status = Status { hash, state, outcome, block, expiry, token_id: None, answered, unrecorded, registries };
     status.token_id = token_of(status.events(), &registries);
     Ok(status)
 }
@@ -176,7 +182,8 @@ async fn finalized_block(chain: &ChainClient, hash: BlockHash) -> Option<Block> 
 }
 
 /// Follows a transaction until it is finalized or expired, at most for `wait`; `None` asks once. What is found out is written in
-/// the account's journal, if the transaction is in one.
+/// the account's journal, if the transaction is in one; that this fails changes nothing about what was found out
+/// ([`Status::unrecorded`]).
 ///
 /// A node that cannot be reached for a while does not end it: the transaction makes its way all the same.
 ///
@@ -197,12 +204,13 @@ pub async fn follow(
         let answer = status(chain, hash, expiry).await;
         let over = wait.is_none() || Instant::now() >= give_up;
         match answer {
-            Ok(status) => {
+            Ok(mut status) => {
                 if last.replace(status.state) != Some(status.state) {
                     on_change(status.state);
                 }
                 if status.state.is_final() {
-                    note_in_journal(chain, state_folder, &status).await?;
+                    let noted = note_in_journal(chain, state_folder, &status).await;
+                    status.unrecorded = noted.err().map(|error| error.to_string());
                     return Ok(status);
                 }
                 if over {

@@ -16,6 +16,7 @@ mod json;
 mod plan;
 mod session;
 mod signer;
+mod sponsored;
 mod transaction;
 
 pub use account_keys::{check_keys, check_signatures, signatures_needed, PublicKeys};
@@ -27,6 +28,7 @@ pub use follow::{follow, status, State, Status};
 pub use json::read_json;
 use plan::check_sendable;
 pub use plan::{check_environment, dry_run, plan, Choices, Plan, DEFAULT_EXPIRY_SECONDS};
-pub use session::Session;
+pub use session::{Session, Turn};
 pub use signer::{Signatures, Signer, ToSign};
+pub use sponsored::SponsoredTransaction;
 pub use transaction::{Call, Energy, SignedTransaction, Transaction};

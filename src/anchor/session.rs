@@ -6,7 +6,7 @@ use crate::identity::AccountAddress;
 use crate::registry::Timestamp;
 
 use super::follow::is_past;
-use super::journal::{Entry, Journal, JournalLock, JournalState};
+use super::journal::{Entry, Journal, JournalError, JournalLock, JournalState};
 use super::plan::check_sendable;
 use super::{AnchorError, Call, SignedTransaction};
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it looks.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Holds an account from choosing a nonce to having sent: meanwhile no other run of cardproof does the same for it.
+/// Holds an account from before its record is read to having sent: meanwhile no other run of cardproof does the same for it.
 pub struct Session<'a> {
     chain: &'a ChainClient,
     lock: JournalLock,
@@ -97,47 +97,68 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The nonce for the next transaction, or the chosen one when it can be used.
-    ///
-    /// While only our own earlier transactions are on their way, they are waited for; those of others make the next nonce a guess.
+    /// The nonce for the next transaction, or the chosen one when it can be used: see [`Session::turn`].
     ///
     /// # Errors
     /// [`AnchorError::Pending`], [`AnchorError::NonceUsed`] or [`AnchorError::NonceGap`] (fault C-75).
     pub async fn nonce(&self, chosen: Option<u64>) -> Result<u64, AnchorError> {
-        let address = self.sender;
-        let give_up = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let next = self.chain.next_nonce(address).await?;
-            if let Some(nonce) = chosen {
-                return self.chosen_nonce(nonce, next.nonce, next.all_final).await;
-            }
-            if next.all_final {
-                return Ok(next.nonce);
-            }
-            let before = next.nonce.saturating_sub(1);
-            let ours = |entry: &Entry| entry.state.is_open() && entry.signed.transaction.nonce() == before;
-            if !self.journal().entries()?.iter().any(ours) || tokio::time::Instant::now() > give_up {
-                return Err(AnchorError::Pending { address, next: next.nonce });
-            }
-            tokio::time::sleep(INTERVAL).await;
-        }
+        Ok(self.turn(chosen).await?.nonce)
     }
 
-    async fn chosen_nonce(&self, nonce: u64, next: u64, all_final: bool) -> Result<u64, AnchorError> {
+    /// Waits until the account's earlier transactions are finalized: what is read and tried before they are is not what the next one
+    /// meets.
+    ///
+    /// Only our own are waited for, at most for a minute; those of others make the next nonce a guess. A nonce chosen on purpose may
+    /// follow them all the same, or take the place of one, and the answer says so.
+    ///
+    /// # Errors
+    /// [`AnchorError::Pending`], [`AnchorError::NonceUsed`] or [`AnchorError::NonceGap`] (fault C-75).
+    pub async fn turn(&self, chosen: Option<u64>) -> Result<Turn, AnchorError> {
         let address = self.sender;
-        if nonce > next {
-            return Err(AnchorError::NonceGap { address, nonce, next });
-        }
-        let finalized = if all_final {
-            next
-        } else {
-            let block = self.chain.pin(AtBlock::LastFinalized).await?;
-            self.chain.account(&block, address).await?.map_or(1, |account| account.next_nonce)
+        let give_up = tokio::time::Instant::now() + PATIENCE;
+        let mut has_waited = false;
+        let turn = loop {
+            let Progress { next, finalized, all_final } = self.progress().await?;
+            match chosen {
+                Some(nonce) if nonce > next => return Err(AnchorError::NonceGap { address, nonce, next }),
+                Some(nonce) if nonce < finalized => return Err(AnchorError::NonceUsed { address, nonce, next }),
+                Some(nonce) if nonce == finalized => break Turn { nonce, after_pending: false },
+                None if next == finalized => break Turn { nonce: next, after_pending: false },
+                _ => {}
+            }
+            let before = chosen.unwrap_or(next).saturating_sub(1);
+            let ours = |entry: &Entry| entry.state.is_open() && entry.signed.transaction.nonce() == before;
+            // A block that is behind what the node says is waited for too.
+            let will_pass = all_final || self.journal().entries()?.iter().any(ours);
+            if !will_pass || tokio::time::Instant::now() > give_up {
+                let nonce = chosen.ok_or(AnchorError::Pending { address, next })?;
+                break Turn { nonce, after_pending: true };
+            }
+            has_waited = true;
+            tokio::time::sleep(INTERVAL).await;
         };
-        if nonce < finalized {
-            return Err(AnchorError::NonceUsed { address, nonce, next });
+        if has_waited {
+            self.settle().await?;
         }
-        Ok(nonce)
+        Ok(turn)
+    }
+
+    /// Whether no transaction of the account is on its way, as far as the node knows.
+    ///
+    /// # Errors
+    /// [`AnchorError::Chain`].
+    pub async fn is_quiet(&self) -> Result<bool, AnchorError> {
+        let progress = self.progress().await?;
+        Ok(progress.next == progress.finalized)
+    }
+
+    /// How far the chain is with the account.
+    pub(super) async fn progress(&self) -> Result<Progress, AnchorError> {
+        // In this order: the block is then not older than the guess.
+        let next = self.chain.next_nonce(self.sender).await?;
+        let block = self.chain.pin(AtBlock::LastFinalized).await?;
+        let finalized = self.chain.account(&block, self.sender).await?.map_or(1, |account| account.next_nonce);
+        Ok(Progress { next: next.nonce.max(finalized), finalized, all_final: next.all_final })
     }
 
     /// Writes a signed transaction down, before it is sent. It is on the disk when this returns.
@@ -153,30 +174,50 @@ impl<'a> Session<'a> {
         Ok(self.lock.record(signed, self.now())?)
     }
 
-    /// Sends a transaction that was written down, once.
+    /// Sends a transaction that was written down, once. Returns why it could not be written down that a node has it: that changes
+    /// nothing about it being on its way, and the chain is asked the next time.
     ///
     /// # Errors
     /// [`AnchorError::Refused`] when the node turned it away, [`AnchorError::SendUnclear`] when it may have been taken.
-    pub async fn send(&self, signed: &SignedTransaction) -> Result<TransactionHash, AnchorError> {
+    pub async fn send(&self, signed: &SignedTransaction) -> Result<Option<JournalError>, AnchorError> {
         self.record(signed)?;
         let hash = signed.hash();
+        let note = |state| self.lock.change(hash, state, self.now()).err();
         match self.chain.send(&signed.block_item()).await {
-            Ok(Sent::Accepted(_) | Sent::AlreadyKnown) => self.lock.change(hash, JournalState::Sent, self.now())?,
+            Ok(Sent::Accepted(_) | Sent::AlreadyKnown) => Ok(note(JournalState::Sent)),
             Ok(Sent::Refused(why)) => {
                 // An earlier attempt with these bytes may have been taken, and this answer be about its repetition.
                 match self.chain.transaction_status(hash).await {
                     Ok(TransactionStatus::Unknown) => {
-                        self.lock.change(hash, JournalState::Refused, self.now())?;
-                        return Err(AnchorError::Refused { hash, why });
+                        note(JournalState::Refused);
+                        Err(AnchorError::Refused { hash, why })
                     }
-                    Ok(_) => self.lock.change(hash, JournalState::Sent, self.now())?,
-                    Err(cause) => return Err(AnchorError::SendUnclear { hash, cause }),
+                    Ok(_) => Ok(note(JournalState::Sent)),
+                    Err(cause) => Err(AnchorError::SendUnclear { hash, cause }),
                 }
             }
-            Err(cause) => return Err(AnchorError::SendUnclear { hash, cause }),
+            Err(cause) => Err(AnchorError::SendUnclear { hash, cause }),
         }
-        Ok(hash)
     }
+}
+
+/// A transaction's place in the order of its account's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Its nonce.
+    pub nonce: u64,
+    /// Whether transactions before it are on their way, so that what can be read and tried now may not be what it meets.
+    pub after_pending: bool,
+}
+
+/// How far the chain is with an account.
+pub(super) struct Progress {
+    /// The node's guess of the next nonce.
+    pub(super) next: u64,
+    /// The next nonce after the newest finalized block.
+    pub(super) finalized: u64,
+    /// Whether the node knows of no transaction that is not finalized.
+    all_final: bool,
 }
 
 /// What became of a transaction, when that is certain.

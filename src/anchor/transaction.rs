@@ -169,7 +169,10 @@ impl Transaction {
         )
     }
 
-    fn from_header_and_payload(header: &sdk::TransactionHeader, payload: &sdk::EncodedPayload) -> Result<Self, AnchorError> {
+    pub(super) fn from_header_and_payload(
+        header: &sdk::TransactionHeader,
+        payload: &sdk::EncodedPayload,
+    ) -> Result<Self, AnchorError> {
         let refuse = |why: String| Err(AnchorError::NotATransaction(why));
         let update = match payload.decode() {
             Ok(sdk::Payload::Update { payload }) => payload,
@@ -237,8 +240,7 @@ impl SignedTransaction {
         };
         let refuse = |why: &str| AnchorError::NotATransaction(why.into());
         let mut source = Cursor::new(item);
-        let parsed: sdk::BlockItem<sdk::EncodedPayload> =
-            from_bytes(&mut source).map_err(|_| refuse("its bytes are not those of an account transaction"))?;
+        let parsed: sdk::BlockItem<sdk::EncodedPayload> = from_bytes(&mut source).map_err(|_| refuse(kind_of(bytes)))?;
         if source.position() != item.len() as u64 {
             return Err(refuse("bytes follow its end"));
         }
@@ -259,6 +261,16 @@ impl SignedTransaction {
             return Err(refuse("its bytes are not in the one form that the chain writes"));
         }
         Ok(signed)
+    }
+}
+
+/// What bytes are that cannot be read as an ordinary transaction, as far as their first ones tell.
+fn kind_of(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [1, ..] => "its bytes begin like those of a new credential, and are not those of an account transaction",
+        [2, ..] => "its bytes begin like those of an update of the chain itself, and are not those of an account transaction",
+        [3, ..] | [0, 3, ..] => "it is an extended (sponsored) transaction, which cardproof shows and does not sign or send",
+        _ => "its bytes are not those of an account transaction",
     }
 }
 

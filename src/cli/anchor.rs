@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cardproof::anchor::flow::{self, AnchorRequest, Card, HalfDone, UriChoice};
 use cardproof::anchor::{follow, AnchorError, Signer, State, Status};
@@ -28,8 +28,8 @@ use super::terminal::Terminal;
 /// waits until it is finalized, and verifies the card.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 anchored; 1 the bytes differ, or the transaction was rejected; 2 refused before any work; \
-    3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
+    after_help = "Exit codes: 0 anchored; 1 the bytes differ, the transaction was rejected, or --dry-run finds that it would be; \
+    2 refused: nothing was sent; 3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
 )]
 pub(crate) struct Args {
     /// A token id, a badge or a CAIP-19 identifier
@@ -79,12 +79,15 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     // Without an agent there is only resuming, which clap sees to.
     let (_, agent) = named.ok_or_else(|| CliError::usage("no agent is named"))?;
     let card = match &args.card {
-        Some(path) => Card::Local(input::bytes(path)?),
+        Some(path) => card(path, input::bytes(path)?),
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
     if let (true, Some(uri)) = (args.anchoring.send.no_url_check, &args.uri) {
         misgiving::warn_of_uri(&fetcher, uri, shell);
+    }
+    if let Some(uri) = &args.uri {
+        misgiving::warn_of_spelling(uri, shell);
     }
     let request = AnchorRequest { agent, card, uri, check_url: !args.anchoring.send.no_url_check };
     let context = |environment| args.anchoring.context(&chain, &fetcher, &state_folder, environment);
@@ -112,6 +115,15 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             None => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
         }
     })
+}
+
+/// A card in a file can be looked at again; what came through a pipe cannot.
+pub(crate) fn card(path: &Path, bytes: Vec<u8>) -> Card {
+    let is_file = std::fs::metadata(path).is_ok_and(|file| file.is_file());
+    match is_file && path != Path::new("-") {
+        true => Card::File { path: path.to_owned(), bytes },
+        false => Card::Local(bytes),
+    }
 }
 
 /// A hint that names --dry-run can be followed only without --resume.

@@ -66,7 +66,7 @@ impl<'a> Look<'a> {
         failed: impl Fn(AnchorError) -> CliError,
     ) -> Result<Exit, CliError> {
         let (AnchorError::NotConfirmed, Some(review)) = (&error, &self.review) else {
-            return Err(failed(error));
+            return Err(failure::answered(failed(error)));
         };
         if json {
             self.shell.document(&document(review, network)?);
@@ -82,6 +82,7 @@ impl Attendant for Look<'_> {
     fn step(&mut self, step: &Step) {
         match step {
             Step::Card(card) => misgiving::warn(card, self.shell),
+            Step::Note(note) => self.shell.note(note),
             _ => self.shell.detail(&step.to_string()),
         }
     }
@@ -89,6 +90,10 @@ impl Attendant for Look<'_> {
     fn confirm(&mut self, review: &Review) -> bool {
         self.review = Some(review.clone());
         false
+    }
+
+    fn only_looks(&self) -> bool {
+        true
     }
 }
 

@@ -30,8 +30,8 @@ use super::tx::key_value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A card that must hold its own token address is registered with --two-step. Its file has placeholders: \
     {{badge}}, {{caip19}}, {{token_id}}, {{chain}}, {{owner}}, {{owner_caip10}}, {{registry}}, {{registry_caip10}}. The same command, \
-    run again, goes on where it stopped.\n\nExit codes: 0 registered; 1 the bytes differ, or the transaction was rejected; 2 refused \
-    before any work; 3 cannot tell now: a node or host is unavailable, it is not finalized or not hosted yet; 5 internal error.")]
+    run again, goes on where it stopped.\n\nExit codes: 0 registered; 1 the bytes differ, the transaction was rejected, or --dry-run finds \
+    that it would be; 2 refused: nothing was sent; 3 cannot tell now: a node or host is unavailable, it is not finalized or not hosted yet; 5 internal error.")]
 pub(crate) struct Args {
     /// The card: your own copy, byte for byte as it is hosted
     #[arg(long, value_name = "FILE", required_unless_present = "trust_url")]
@@ -77,6 +77,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let context = |environment| args.anchoring.context(&chain, &fetcher, &state_folder, environment);
     let failed = |error| if args.trust_url || args.two_step { failure::anchor_checked(error) } else { failure::anchor(error) };
     let card = args.card.as_deref().map(input::bytes).transpose()?;
+    misgiving::warn_of_spelling(&args.uri, shell);
     if args.anchoring.send.no_url_check {
         misgiving::warn_of_uri(&fetcher, &args.uri, shell);
     }
@@ -130,7 +131,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         });
     }
     let request = RegisterRequest {
-        card: Some(card.map_or(Card::TrustUrl, Card::Local)),
+        card: Some(args.card.as_deref().zip(card).map_or(Card::TrustUrl, |(path, bytes)| super::anchor::card(path, bytes))),
         uri: args.uri.clone(),
         metadata,
         check_url: !args.anchoring.send.no_url_check,

@@ -154,7 +154,7 @@ async fn a_dry_run_tells_what_would_happen_and_sends_nothing() {
     let run = bench.run(&["tx", "revoke", &agent, "--sender", &bench.address(2), "--dry-run", "--json"]).await.code(1);
     assert_eq!(run.says("Unauthorized (-7201)").error(), "would_be_rejected");
     let run =
-        bench.run_as(1, &["tx", "revoke", &agent, "--energy", "400", "--yes", "--json"]).await.code(1).says("out of energy");
+        bench.run_as(1, &["tx", "revoke", &agent, "--energy", "400", "--yes", "--json"]).await.code(2).says("out of energy");
     assert_eq!(run.error(), "out_of_energy");
     assert_eq!(bench.sent_by(1).await, 1);
 }
@@ -166,7 +166,7 @@ async fn a_rejection_on_the_chain_has_its_name() {
     let signed = bench.text("signed.json");
     let offline = ["--nonce", "1", "--expiry", "10m", "--execution-energy", "20000", "--sign-only", "--out", &signed];
     bench.run_as(2, &[&["tx", "revoke", &agent], &offline[..]].concat()).await.code(0);
-    let run = bench.run(&["tx", "send", &signed, "--yes", "--json"]).await.code(1);
+    let run = bench.run(&["tx", "send", &signed, "--no-dry-run", "--yes", "--json"]).await.code(1);
     let status = run.json();
     assert_eq!((status["state"].as_str(), status["outcome"].as_str()), (Some("finalized"), Some("rejected")));
     assert_eq!(status["reject"], json!({"code": -7201, "name": "Unauthorized"}));

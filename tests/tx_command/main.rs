@@ -12,3 +12,5 @@ mod first_use;
 mod high_level;
 mod killed;
 mod low_level;
+mod order;
+mod unspent;

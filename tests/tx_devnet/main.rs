@@ -3,6 +3,7 @@
 
 mod entry_points;
 mod flows;
+mod order;
 mod refusals;
 mod rejections;
 mod world;

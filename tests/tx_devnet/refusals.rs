@@ -192,7 +192,8 @@ async fn several_people_sign_one_document() {
     }
     let signed = document.signed().unwrap();
     let session = Session::open(&world.chain, world.state.path(), first.address()).await.unwrap();
-    let hash = session.send(&signed).await.unwrap();
+    session.send(&signed).await.unwrap();
+    let hash = signed.hash();
     let expiry = Some(signed.transaction.expiry());
     // The account is still held: what is found out is written down by the next one who holds it.
     let done = follow(&world.chain, world.state.path(), hash, expiry, Some(crate::world::WAIT), &mut |_| {}).await.unwrap();

@@ -117,7 +117,8 @@ impl World {
     pub(crate) async fn send(&self, account: usize, transaction: Transaction) -> Result<Status, AnchorError> {
         let signed = self.sign(account, transaction).await;
         let session = Session::open(&self.chain, self.state.path(), signed.transaction.sender()).await?;
-        let hash = session.send(&signed).await?;
+        session.send(&signed).await?;
+        let hash = signed.hash();
         drop(session);
         let expiry = Some(signed.transaction.expiry());
         follow(&self.chain, self.state.path(), hash, expiry, Some(WAIT), &mut |_| {}).await

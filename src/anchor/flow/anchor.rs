@@ -1,4 +1,6 @@
-use crate::anchor::{parameter_call, AnchorError, Signer, Status};
+use std::path::PathBuf;
+
+use crate::anchor::{parameter_call, AnchorError, Call, Signer, Status};
 use crate::chain::{AgentReader, AtBlock};
 use crate::digest::Sha256Digest;
 use crate::fetch::{CardFetcher, Origin};
@@ -6,16 +8,38 @@ use crate::identity::TokenId;
 use crate::registry::parameter::SetAgentUri;
 use crate::registry::{AgentRecord, AgentStatus};
 
-use super::served::{fetch, require_fetchable, require_same};
-use super::{execute, Attendant, BeforeSending, Change, Context, FlowError, Step};
+use super::served::{check_served, fetch, require_fetchable, require_same};
+use super::{hold, Attendant, BeforeSending, Change, Context, FlowError, Step};
 
 /// Where the digest to anchor comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Card {
     /// From the user's own copy of the card.
     Local(Vec<u8>),
+    /// From the user's own copy of the card, in a file that is looked at again when the confirmation took its time.
+    File {
+        /// Where the file is.
+        path: PathBuf,
+        /// What was in it.
+        bytes: Vec<u8>,
+    },
     /// From whatever the URI serves now, on the user's word (fault C-30).
     TrustUrl,
+}
+
+impl Card {
+    /// The user's own copy.
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Local(bytes) | Self::File { bytes, .. } => Some(bytes),
+            Self::TrustUrl => None,
+        }
+    }
+
+    /// The digest of the user's own copy.
+    pub(super) fn sha256(&self) -> Option<Sha256Digest> {
+        self.bytes().map(Sha256Digest::of)
+    }
 }
 
 /// What to do with the agent's URI.
@@ -62,6 +86,7 @@ pub async fn anchor<F: CardFetcher, S: Signer>(
     attendant: &mut dyn Attendant,
     before_sending: BeforeSending<'_>,
 ) -> Result<Anchored, AnchorError> {
+    let held = hold(context, signer, attendant, known(context, request)).await?;
     let record = changeable(context, request.agent).await?;
     let uri = match (&request.uri, &record.agent_uri) {
         (UriChoice::Set(uri), _) => uri.clone(),
@@ -80,14 +105,53 @@ pub async fn anchor<F: CardFetcher, S: Signer>(
     let parameter = SetAgentUri { token_id: request.agent, agent_uri: Some(uri.clone()), metadata_hash: Some(sha256) };
     let call = parameter_call(context.chain.settings().registry, &parameter)?;
     let (agent, owner, sender) = (request.agent, record.owner_account, signer.address());
-    let executed = match execute(context, call, changes, signer, attendant, before_sending).await {
+    let confirmed = match held.confirm(context, call, changes, signer, attendant).await {
         // Whether an operator may act for the owner is the contract's to say; when it says no, this is why.
         Err(AnchorError::WouldBeRejected { .. }) if owner != sender => {
             return Err(FlowError::NotOwner { agent, owner, sender }.into());
         }
-        executed => executed?,
+        confirmed => confirmed?,
     };
+    if confirmed.took_long() {
+        let now = changeable(context, agent).await?;
+        if (&now.agent_uri, now.metadata_hash) != (&record.agent_uri, record.metadata_hash) {
+            return Err(FlowError::Changed("the agent got another URI or hash".into()).into());
+        }
+        unchanged(context.fetcher, &request.card, &uri, request.check_url, sha256).await?;
+    }
+    let executed = confirmed.send(context, signer, attendant, before_sending).await?;
     Ok(Anchored { sha256, uri, status: Some(executed.status) })
+}
+
+/// The call that anchoring comes to, as far as that can be told before anything is fetched.
+async fn known<F>(context: &Context<'_, F>, request: &AnchorRequest) -> Option<Call> {
+    let uri = match &request.uri {
+        UriChoice::Set(uri) => uri.clone(),
+        UriChoice::Keep => changeable(context, request.agent).await.ok()?.agent_uri?,
+    };
+    let metadata_hash = Some(request.card.sha256()?);
+    let parameter = SetAgentUri { token_id: request.agent, agent_uri: Some(uri), metadata_hash };
+    parameter_call(context.chain.settings().registry, &parameter).ok()
+}
+
+/// Requires that file and URI, as far as they were compared, still are what is to be anchored.
+pub(super) async fn unchanged<F: CardFetcher>(
+    fetcher: &F,
+    card: &Card,
+    uri: &str,
+    check_url: bool,
+    sha256: Sha256Digest,
+) -> Result<(), FlowError> {
+    if let Card::File { path, bytes } = card {
+        let now = std::fs::read(path).map_err(|cause| FlowError::File { path: path.clone(), cause })?;
+        if now != *bytes {
+            return Err(FlowError::Changed(format!("the file {} was changed", path.display())));
+        }
+    }
+    if check_url || *card == Card::TrustUrl {
+        check_served(fetcher, uri, Origin::Untrusted, sha256).await?;
+    }
+    Ok(())
 }
 
 /// The record of an agent that can still be changed: for everything else the contract would take a fee and reject.
@@ -110,26 +174,21 @@ pub(super) async fn digest_of<F: CardFetcher>(
     check_url: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<Sha256Digest, FlowError> {
-    if let Card::Local(bytes) = card {
-        attendant.step(&Step::Card(bytes.clone()));
-    }
-    match card {
-        Card::Local(bytes) if !check_url => Ok(Sha256Digest::of(bytes)),
-        Card::Local(bytes) => {
+    if let Some(bytes) = card.bytes() {
+        attendant.step(&Step::Card(bytes.to_vec()));
+        if check_url {
             attendant.step(&Step::Fetching(uri.to_owned()));
             let served = fetch(fetcher, uri, Origin::Untrusted).await?;
             require_same(bytes, &served)?;
-            Ok(Sha256Digest::of(bytes))
         }
-        Card::TrustUrl => {
-            attendant.step(&Step::Fetching(uri.to_owned()));
-            let served = fetch(fetcher, uri, Origin::Untrusted).await?;
-            let (sha256, bytes) = (served.body.sha256, served.body.bytes);
-            if let Some(card) = &served.body.kept {
-                attendant.step(&Step::Card(card.to_vec()));
-            }
-            attendant.step(&Step::Note(format!("{uri} serves {bytes} bytes with SHA-256 {sha256}, which is taken on trust")));
-            Ok(sha256)
-        }
+        return Ok(Sha256Digest::of(bytes));
     }
+    attendant.step(&Step::Fetching(uri.to_owned()));
+    let served = fetch(fetcher, uri, Origin::Untrusted).await?;
+    let (sha256, bytes) = (served.body.sha256, served.body.bytes);
+    if let Some(card) = &served.body.kept {
+        attendant.step(&Step::Card(card.to_vec()));
+    }
+    attendant.step(&Step::Note(format!("{uri} serves {bytes} bytes with SHA-256 {sha256}, which is taken on trust")));
+    Ok(sha256)
 }

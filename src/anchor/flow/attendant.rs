@@ -12,6 +12,11 @@ pub trait Attendant: Send {
 
     /// Called once before signing. `false` ends the flow with nothing signed.
     fn confirm(&mut self, review: &Review) -> bool;
+
+    /// Whether it never says yes: the account is then neither held nor waited for.
+    fn only_looks(&self) -> bool {
+        false
+    }
 }
 
 /// What is about to be signed.
@@ -21,7 +26,7 @@ pub struct Review {
     pub network: String,
     /// Who sends and pays.
     pub sender: AccountAddress,
-    /// The transaction. Its nonce may still change.
+    /// The transaction, exactly as it will be signed.
     pub transaction: Transaction,
     /// What it changes on the chain.
     pub changes: Vec<Change>,

@@ -112,6 +112,9 @@ pub enum FlowError {
         /// What it serves instead.
         why: String,
     },
+    /// Something that a transaction was made from is not any more what was shown.
+    #[error("while the confirmation was waited for, {0}: nothing was signed; run the command again to see what it would do now")]
+    Changed(String),
     /// Another process is at the same two-step registration.
     #[error("another run of cardproof is at this two-step registration: wait until it ends")]
     Busy,

@@ -5,10 +5,9 @@ use crate::identity::{AccountAddress, TokenId};
 use crate::registry::parameter::Register;
 use crate::registry::{MetadataEntry, RegistryEvent};
 
-use super::anchor::digest_of;
-use super::execute::guarded;
+use super::anchor::{digest_of, unchanged};
 use super::served::require_fetchable;
-use super::{find_duplicate, Attendant, BeforeSending, Card, Change, Context, Executed, FlowError, Search};
+use super::{find_duplicate, hold, Attendant, BeforeSending, Card, Change, Context, Executed, FlowError, Search};
 
 /// A new agent.
 #[derive(Debug, Clone)]
@@ -38,21 +37,28 @@ pub async fn register<F: CardFetcher, S: Signer>(
 ) -> Result<Executed, AnchorError> {
     let uri = &request.uri;
     require_fetchable(uri)?;
+    let registry = context.chain.settings().registry;
+    let parameter = |metadata_hash| Register {
+        agent_uri: Some(uri.clone()),
+        metadata_hash,
+        external_reference: None,
+        initial_metadata: request.metadata.clone(),
+    };
+    let hash = match &request.card {
+        None => Some(None),
+        Some(card) => card.sha256().map(Some),
+    };
+    let known = std::future::ready(hash.and_then(|hash| parameter_call(registry, &parameter(hash)).ok()));
+    let held = hold(context, signer, attendant, known).await?;
     let sha256 = match &request.card {
         Some(card) => Some(digest_of(context.fetcher, card, uri, request.check_url, attendant).await?),
         None => None,
     };
-    let parameter = Register {
-        agent_uri: Some(uri.clone()),
-        metadata_hash: sha256,
-        external_reference: None,
-        initial_metadata: request.metadata.clone(),
-    };
-    let duplicates = Duplicates { parameter: &parameter, uri, owner: signer.address(), begin: TokenId(0) };
-    let repeated = match request.allow_duplicate {
-        true => None,
-        false => Some(Duplicates { begin: duplicates.refuse(context.chain, attendant).await?, ..duplicates }),
-    };
+    let parameter = parameter(sha256);
+    let mut duplicates = Duplicates { parameter: &parameter, uri, owner: signer.address(), begin: TokenId(0) };
+    if !request.allow_duplicate {
+        duplicates.begin = duplicates.refuse(context.chain, attendant).await?;
+    }
     let mut changes = vec![
         Change { what: "agent", old: None, new: Some("a new one".into()) },
         Change { what: "URI", old: None, new: Some(uri.clone()) },
@@ -62,13 +68,22 @@ pub async fn register<F: CardFetcher, S: Signer>(
         let value = String::from_utf8_lossy(&entry.value).into_owned();
         changes.push(Change { what: "metadata", old: None, new: Some(format!("{} = {value}", entry.key)) });
     }
-    let call = parameter_call(context.chain.settings().registry, &parameter)?;
-    guarded(context, call, changes, signer, attendant, before_sending, repeated).await
+    let call = parameter_call(registry, &parameter)?;
+    let confirmed = held.confirm(context, call, changes, signer, attendant).await?;
+    if confirmed.took_long() {
+        if !request.allow_duplicate {
+            duplicates.refuse(context.chain, attendant).await?;
+        }
+        if let (Some(card), Some(sha256)) = (&request.card, sha256) {
+            unchanged(context.fetcher, card, uri, request.check_url, sha256).await?;
+        }
+    }
+    confirmed.send(context, signer, attendant, before_sending).await
 }
 
 /// Agents of the same owner with the same URI.
 #[derive(Clone, Copy)]
-pub(super) struct Duplicates<'a> {
+struct Duplicates<'a> {
     parameter: &'a Register,
     uri: &'a str,
     owner: AccountAddress,
@@ -78,7 +93,7 @@ pub(super) struct Duplicates<'a> {
 
 impl Duplicates<'_> {
     /// Refuses when there is one in the newest finalized block. Returns the token id that comes next there.
-    pub(super) async fn refuse(&self, chain: &ChainClient, attendant: &mut dyn Attendant) -> Result<TokenId, AnchorError> {
+    async fn refuse(&self, chain: &ChainClient, attendant: &mut dyn Attendant) -> Result<TokenId, AnchorError> {
         let (owner, uri) = (self.owner, self.uri);
         let registry = chain.settings().registry;
         let block = chain.pin(AtBlock::LastFinalized).await?;

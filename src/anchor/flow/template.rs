@@ -37,7 +37,7 @@ pub fn has_placeholder(card: &[u8]) -> bool {
 pub fn fill(card: &[u8], values: &CardValues) -> Result<Vec<u8>, FlowError> {
     let template = |why: String| FlowError::Template(why);
     let text = std::str::from_utf8(card).map_err(|_| template("it is not UTF-8 text".into()))?;
-    if !has_placeholder(card) {
+    if !has_placeholder(card) && placeholder_in(text).is_none() {
         let names: Vec<_> = PLACEHOLDERS.iter().map(|(name, meaning)| format!("{name} ({meaning})")).collect();
         return Err(template(format!("it has no placeholder; there are {}", names.join(", "))));
     }
@@ -58,16 +58,22 @@ pub fn fill(card: &[u8], values: &CardValues) -> Result<Vec<u8>, FlowError> {
         filled = filled.replace(name, value);
     }
     if let Some(name) = placeholder_in(&filled) {
-        return Err(template(format!("{name} is no placeholder that cardproof knows")));
+        let names: Vec<_> = PLACEHOLDERS.iter().map(|(name, _)| *name).collect();
+        return Err(template(format!("{name} is no placeholder that cardproof knows; there are {}", names.join(", "))));
     }
     Ok(filled.into_bytes())
 }
 
-/// Something that is written like a placeholder. JSON has two braces in a row in no other place than inside a text.
-fn placeholder_in(text: &str) -> Option<&str> {
+/// The longest text between braces that is taken for a placeholder's name, in bytes.
+const LONGEST_NAME: usize = 100;
+
+/// The first thing in a text that is written like a placeholder, whether it is one that is known or not: a name in two pairs of braces,
+/// however it is spaced and spelled. JSON has two opening braces in a row in no other place than inside a text.
+pub fn placeholder_in(text: &str) -> Option<&str> {
     text.match_indices("{{").find_map(|(at, _)| {
         let inner = text.get(at + 2..)?.split_once("}}")?.0;
-        let is_name = !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let is_name =
+            inner.len() <= LONGEST_NAME && inner.contains(char::is_alphanumeric) && !inner.contains(['{', '}', '"', '\n', '\r']);
         is_name.then(|| text.get(at..at + inner.len() + 4)).flatten()
     })
 }
@@ -98,7 +104,13 @@ mod tests {
         assert!(none.contains("{{badge}}"), "{none}");
         let unknown = fill(b"{{badge}} {{bagde}}", &values()).unwrap_err().to_string();
         assert!(unknown.contains("{{bagde}}"), "{unknown}");
-        assert!(fill(b"{{badge}} {{ not one }} {{", &values()).is_ok());
+        for almost in ["{{ token_id }}", "{{TOKEN-ID}}", "{{Badge}}", "{{badge }}", "{{agent.id}}", "{{\u{e9}tat}}"] {
+            let refused = fill(format!("{{{{badge}}}} {almost}").as_bytes(), &values()).unwrap_err().to_string();
+            assert!(refused.contains(almost), "{refused}");
+        }
+        for none in ["{{}}", "{{", "{{ }}", "{{\"a\": 1}}", "}}{{"] {
+            assert!(fill(format!("{{{{badge}}}} {none}").as_bytes(), &values()).is_ok(), "{none}");
+        }
         assert!(fill(b"\xff{{badge}}", &values()).is_err());
     }
 }

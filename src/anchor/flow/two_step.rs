@@ -97,7 +97,9 @@ pub async fn two_step<F: CardFetcher, S: Signer>(
     }
     hosted(context, request, &card, &file, attendant).await?;
     let anchored = anchored(context, request, token_id, card, signer, attendant).await?;
-    progress.remove()?;
+    if let Err(error) = progress.remove() {
+        attendant.step(&Step::Note(format!("it is done, and what remembers how far it came stays: {error}")));
+    }
     Ok(TwoStep { token_id, file, anchored })
 }
 
@@ -113,7 +115,7 @@ async fn registered<F: CardFetcher, S: Signer>(
         let mut on_change = |state| attendant.step(&Step::State(hash, state));
         let status = follow(context.chain, context.state_folder, hash, Some(expiry), context.wait, &mut on_change).await?;
         if status.state != State::Expired {
-            return token_of(&status, progress);
+            return token_of(&status, progress, attendant);
         }
         progress.forget_registration()?;
     }
@@ -126,11 +128,11 @@ async fn registered<F: CardFetcher, S: Signer>(
     };
     let mut remember = |signed: &SignedTransaction| progress.remember_registration(signed.hash(), signed.transaction.expiry());
     let executed = register(context, &bare, signer, attendant, &mut remember).await?;
-    token_of(&executed.status, progress)
+    token_of(&executed.status, progress, attendant)
 }
 
 /// The token of a registration that is over, remembered; a rejected one is forgotten, because another may be tried.
-fn token_of(status: &Status, progress: &mut Progress) -> Result<TokenId, AnchorError> {
+fn token_of(status: &Status, progress: &mut Progress, attendant: &mut dyn Attendant) -> Result<TokenId, AnchorError> {
     let hash = status.hash;
     if let Some(reason) = status.rejection_words().filter(|_| status.state == State::Finalized) {
         progress.forget_registration()?;
@@ -140,7 +142,10 @@ fn token_of(status: &Status, progress: &mut Progress) -> Result<TokenId, AnchorE
         return Err(FlowError::StillPending { hash, state: status.state.as_str() }.into());
     }
     let token_id = status.token_id.ok_or(FlowError::NoTokenId(hash))?;
-    progress.remember_token(token_id)?;
+    // The registration is remembered since before it was sent, so the token is found again.
+    if let Err(error) = progress.remember_token(token_id) {
+        attendant.step(&Step::Note(format!("agent {token_id} is registered, and that could not be written down: {error}")));
+    }
     Ok(token_id)
 }
 

@@ -108,7 +108,7 @@ impl Journal {
         fs::create_dir_all(folder).map_err(|cause| JournalError::Disk { path: folder.to_owned(), cause })?;
         let path = self.path.with_extension("lock");
         let disk = |cause| JournalError::Disk { path: path.clone(), cause };
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(disk)?;
+        let lock = private(OpenOptions::new().create(true).truncate(false).write(true), &path).map_err(disk)?;
         let give_up = tokio::time::Instant::now() + patience;
         loop {
             // Through the trait: the standard library has a method of the same name in later versions.
@@ -118,6 +118,9 @@ impl Journal {
                 Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(patience.as_secs())),
                 Err(TryLockError::Error(cause)) => return Err(disk(cause)),
             }
+        }
+        if self.path.exists() {
+            private(OpenOptions::new().read(true), &self.path).map_err(|cause| self.disk(cause))?;
         }
         Ok(JournalLock { journal: self.clone(), _lock: lock })
     }
@@ -130,7 +133,7 @@ impl Journal {
     fn append(&self, line: &Value) -> Result<(), JournalError> {
         let write = || -> io::Result<()> {
             let is_new = !self.path.exists();
-            let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path)?;
+            let mut file = private(OpenOptions::new().read(true).write(true).create(true).truncate(false), &self.path)?;
             let bytes = fs::read(&self.path)?;
             let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
             let (_, tail) = bytes.split_at(end);
@@ -149,6 +152,25 @@ impl Journal {
         };
         write().map_err(|cause| self.disk(cause))
     }
+}
+
+/// Opens a file that only its owner may read, for it holds transactions that whoever has them can send. One that others may open,
+/// from before or by other means, is closed to them.
+#[cfg(unix)]
+fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+
+    let file = options.mode(0o600).open(path)?;
+    let mode = file.metadata()?.permissions().mode();
+    if mode & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(mode & 0o700))?;
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.open(path)
 }
 
 #[cfg(unix)]
@@ -263,6 +285,24 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(20)).await;
         drop(first);
         waiting.await.unwrap().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn only_its_owner_may_read_a_journal() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(&folder);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let lock = journal.lock(Duration::ZERO).await.unwrap();
+        lock.record(&signed(1), NOW).unwrap();
+        assert_eq!((mode(&journal.path), mode(&journal.path.with_extension("lock"))), (0o600, 0o600));
+        drop(lock);
+        // One from before.
+        fs::set_permissions(&journal.path, fs::Permissions::from_mode(0o644)).unwrap();
+        drop(journal.lock(Duration::ZERO).await.unwrap());
+        assert_eq!(mode(&journal.path), 0o600);
     }
 
     #[tokio::test]

@@ -37,6 +37,6 @@ pub enum JournalError {
         why: String,
     },
     /// Another process is sending for the same account.
-    #[error("another run of cardproof is sending a transaction of the same account; it did not finish within {0} seconds")]
+    #[error("another run of cardproof is at a transaction of the same account, or waits for its confirmation; it did not finish within {0} seconds")]
     Busy(u64),
 }

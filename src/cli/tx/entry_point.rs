@@ -58,6 +58,7 @@ pub(crate) enum Build {
 }
 
 /// What an entry point is called with, and what that changes.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Built {
     pub(crate) call: Call,
     pub(crate) changes: Vec<Change>,
@@ -172,6 +173,19 @@ impl Build {
             }
             _ => None,
         }
+    }
+
+    /// Whether building it again reads the same files again: not what comes through standard input, and no keys, whose password
+    /// would be asked for again.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        let card = match self {
+            Self::Register(args) => args.entry.card.as_deref(),
+            Self::SetAgentUri(args) => args.entry.card.as_deref(),
+            Self::SetMetadata(args) => args.entry.value_file.as_deref(),
+            Self::SetAgentWallet(_) if self.needs_node().is_some() => return false,
+            _ => None,
+        };
+        [card, self.whole().file()].into_iter().flatten().all(|path| std::fs::metadata(path).is_ok_and(|file| file.is_file()))
     }
 
     /// The call, and what it changes.
@@ -294,7 +308,7 @@ async fn set_agent_uri(
     let present = record(around, agent).await?;
     let agent_uri = if args.keep_uri {
         let record =
-            present.as_ref().ok_or_else(|| CliError::negative("agent_not_found", format!("there is no agent {agent}")))?;
+            present.as_ref().ok_or_else(|| CliError::refused("agent_not_found", format!("there is no agent {agent}")))?;
         let no_uri =
             || CliError::usage(format!("agent {agent} has no URI to keep")).hint("give one with --uri, or none with --clear-uri");
         Some(record.agent_uri.clone().ok_or_else(no_uri)?)
@@ -346,22 +360,31 @@ fn set_metadata(contract: ContractAddress, agent: TokenId, args: &options::SetMe
 }
 
 /// The message that a wallet signs, and what is in it that the chain knows.
+pub(crate) struct WalletMessage {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) owner: AccountAddress,
+    pub(crate) nonce: u64,
+}
+
+/// Asks the chain for what is missing in the message that a wallet signs.
 pub(crate) async fn wallet_message(
     chain: &ChainClient,
     contract: ContractAddress,
     agent: TokenId,
     wallet: AccountAddress,
     deadline: Timestamp,
-) -> Result<Vec<u8>, CliError> {
+) -> Result<WalletMessage, CliError> {
     let block = chain.pin(AtBlock::LastFinalized).await.map_err(connect::refused)?;
     let record = chain.read(&block, agent).await.map_err(connect::refused)?.record;
-    let record = record.ok_or_else(|| CliError::negative("agent_not_found", format!("there is no agent {agent}")))?;
+    let record = record.ok_or_else(|| CliError::refused("agent_not_found", format!("there is no agent {agent}")))?;
     let parameter = wire::GetAgentWalletNonce(agent).to_bytes().map_err(|error| CliError::internal(error.to_string()))?;
     let answer = chain.view(&block, contract, "CIS-8004", "getAgentWalletNonce", parameter).await.map_err(connect::refused)?;
     let nonce = decode_agent_wallet_nonce(&answer)
         .map_err(|error| CliError::cannot_tell("record_undecodable", format!("the wallet's nonce cannot be read: {error}")))?;
     let genesis = chain.settings().network.genesis;
-    Ok(wire::set_agent_wallet_message(agent, &record.owner_account, &wallet, nonce, deadline, contract, &genesis))
+    let owner = record.owner_account;
+    let bytes = wire::set_agent_wallet_message(agent, &owner, &wallet, nonce, deadline, contract, &genesis);
+    Ok(WalletMessage { bytes, owner, nonce })
 }
 
 async fn set_agent_wallet(
@@ -390,7 +413,7 @@ async fn set_agent_wallet(
             let keys = read_keys(source, Some(new_wallet), None, sender.password_file.as_ref(), sender.modes(), around.shell)?;
             check_environment(keys.environment.as_deref(), &around.settings.network).map_err(failure::anchor)?;
             let message = wallet_message(chain, contract, agent, new_wallet, deadline).await?;
-            keys.signer.sign(ToSign::Message(&message)).await.map_err(failure::anchor)?
+            keys.signer.sign(ToSign::Message(&message.bytes)).await.map_err(failure::anchor)?
         }
         (None, None) => return Err(CliError::usage("without a node the wallet's signatures must be given with --signatures")),
     };

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
-use cardproof::anchor::{read_json, Document, SignedTransaction};
+use cardproof::anchor::{read_json, Document, SignedTransaction, SponsoredTransaction};
 use cardproof::chain::TransactionHash;
 use serde_json::Value;
 
@@ -21,6 +21,8 @@ pub(crate) enum Given {
     Document(Box<Document>),
     /// A block item, whose bytes do not.
     BlockItem(SignedTransaction),
+    /// A block item that another account may pay for.
+    Sponsored(Box<SponsoredTransaction>),
 }
 
 /// What the argument may be besides a file and hexadecimal.
@@ -80,6 +82,12 @@ fn inspected(json: &Value) -> Result<Given, CliError> {
     let refuse = |why: &str| CliError::negative("inconsistent", format!("the transaction document is inconsistent: {why}"));
     let item = json.get("block_item_hex").and_then(Value::as_str).and_then(|item| hex::decode(item).ok());
     let item = item.ok_or_else(|| refuse("it names no network, and holds no block item"))?;
+    if let Some(sponsored) = SponsoredTransaction::from_block_item(&item).map_err(failure::anchor)? {
+        let is_same = sponsored.to_json().map_err(failure::anchor)? == *json;
+        return is_same
+            .then(|| Given::Sponsored(Box::new(sponsored)))
+            .ok_or_else(|| refuse("it does not follow from its block item"));
+    }
     let signed = SignedTransaction::from_block_item(&item).map_err(failure::anchor)?;
     if inspect::without_network(&inspect::of_block_item(signed.clone()))? != *json {
         return Err(refuse("it does not follow from its block item"));
@@ -110,7 +118,19 @@ fn block_item(text: &str) -> Option<Vec<u8>> {
     (digits.len() > 200).then(|| hex::decode(digits).ok()).flatten()
 }
 
+/// What cannot be done with a transaction of another account's money.
+pub(crate) fn sponsored(what: &str) -> CliError {
+    CliError::refused(
+        "sponsored_transaction",
+        format!("this is an extended (sponsored) transaction, and cardproof does not {what} those"),
+    )
+    .hint("look at it with `cardproof tx inspect`, and go on with the program that made it")
+}
+
 fn from_bytes(bytes: &[u8]) -> Result<Given, CliError> {
+    if let Some(sponsored) = SponsoredTransaction::from_block_item(bytes).map_err(failure::anchor)? {
+        return Ok(Given::Sponsored(Box::new(sponsored)));
+    }
     SignedTransaction::from_block_item(bytes).map(Given::BlockItem).map_err(failure::anchor)
 }
 

@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 
-use cardproof::anchor::{Document, SignedTransaction};
+use cardproof::anchor::{Document, SignedTransaction, SponsoredTransaction};
 use cardproof::identity::GenesisHash;
 use cardproof::registry::Timestamp;
 use serde_json::Value;
@@ -23,21 +23,36 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let (json, document) = match file::read(&args.transaction, file::Names::Nothing)? {
-        Given::Document(document) => (document.to_json().map_err(failure::anchor)?, *document),
+    let (json, document, sponsored) = match file::read(&args.transaction, file::Names::Nothing)? {
+        Given::Document(document) => (document.to_json().map_err(failure::anchor)?, *document, None),
         Given::BlockItem(signed) => {
             let document = of_block_item(signed);
-            (without_network(&document)?, document)
+            (without_network(&document)?, document, None)
+        }
+        Given::Sponsored(sponsored) => {
+            let (transaction, signatures) = (sponsored.transaction.clone(), sponsored.signatures.clone());
+            let document = of_block_item(SignedTransaction { transaction, signatures });
+            (sponsored.to_json().map_err(failure::anchor)?, document, Some(sponsored))
         }
     };
     if output.json {
         shell.document(&json);
         return Ok(Exit::Ok);
     }
-    for (label, value) in lines(&json, &document) {
+    let sponsor = sponsored.as_deref().map(sponsor_lines).unwrap_or_default();
+    for (label, value) in lines(&json, &document).into_iter().chain(sponsor) {
         shell.line(&format!("{label:<17}{value}"));
     }
     Ok(Exit::Ok)
+}
+
+fn sponsor_lines(sponsored: &SponsoredTransaction) -> Vec<(&'static str, String)> {
+    let Some(sponsor) = sponsored.sponsor else { return vec![("kind", "extended, without a sponsor".into())] };
+    let signed = sponsored.sponsor_signatures.as_ref().map_or_else(
+        || "not signed by the sponsor yet".to_owned(),
+        |signatures| format!("{} signature(s) of the sponsor", signatures.count()),
+    );
+    vec![("sponsor", format!("{sponsor} pays; {signed}"))]
 }
 
 /// The document of a block item: the chain's own bytes do not say which network they are for.
@@ -67,6 +82,7 @@ fn lines(json: &Value, document: &Document) -> Vec<(&'static str, String)> {
     let text = |field: &str| json.get(field).and_then(Value::as_str).map(str::to_owned);
     let mut lines = vec![
         ("network", text("network").unwrap_or_else(|| "(the bytes do not say)".into())),
+        ("genesis hash", text("genesis_hash").unwrap_or_else(|| "(the bytes do not say)".into())),
         ("contract", call.contract.to_string()),
         ("entry point", call.receive_name.clone()),
     ];
@@ -82,7 +98,11 @@ fn lines(json: &Value, document: &Document) -> Vec<(&'static str, String)> {
         ("hash to sign", text("hash_to_sign").unwrap_or_default()),
         ("signatures", format!("{} of {}", document.signatures.count(), document.signature_count)),
     ]);
-    lines.extend(document.estimate.map(|e| ("estimate", format!("{} NRG, {}", e.energy, ccd(e.microccd)))));
+    lines.extend(
+        document
+            .estimate
+            .map(|e| ("estimate", format!("{} NRG, {} (its builder's word: no signature covers it)", e.energy, ccd(e.microccd)))),
+    );
     lines.extend(text("transaction_hash").map(|hash| ("transaction hash", hash)));
     lines
 }

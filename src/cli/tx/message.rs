@@ -3,7 +3,7 @@
 use cardproof::anchor::{check_environment, Signer, ToSign};
 use cardproof::chain::AtBlock;
 use cardproof::digest::Sha256Digest;
-use cardproof::identity::{AccountAddress, AgentName, ContractAddress};
+use cardproof::identity::{AccountAddress, AgentName, Badge, ContractAddress, TokenId};
 use cardproof::registry::parameter as wire;
 use cardproof::registry::Timestamp;
 use clap::Subcommand;
@@ -18,7 +18,7 @@ use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 
 use super::cis8::public_key;
-use super::entry_point::wallet_message;
+use super::entry_point::{wallet_message, WalletMessage};
 use super::options::{SenderOptions, When};
 
 /// Print a message that is signed outside of a transaction
@@ -103,22 +103,71 @@ fn agent_wallet(args: &AgentWallet, shell: &Shell, output: &OutputOptions) -> Re
         let message = match (&args.owner, args.wallet_nonce) {
             (Some(owner), Some(nonce)) => {
                 let genesis = &settings.network.genesis;
-                wire::set_agent_wallet_message(agent, owner, &args.wallet, nonce, deadline, contract, genesis)
+                let bytes = wire::set_agent_wallet_message(agent, owner, &args.wallet, nonce, deadline, contract, genesis);
+                WalletMessage { bytes, owner: *owner, nonce }
             }
             _ => {
                 let chain = connect::chain(&args.node, &args.tls, &config, &settings.network, contract, AtBlock::LastFinalized)?;
                 wallet_message(&chain, contract, agent, args.wallet, deadline).await?
             }
         };
+        // What is signed is shown before, and what the owner needs to go on is told.
+        for (label, value) in lines(&message, &settings, contract, agent, args) {
+            shell.note(&format!("{label:<11}{value}"));
+        }
         let signatures = match &keys {
-            Some(keys) => Some(keys.signer.sign(ToSign::Message(&message)).await.map_err(failure::anchor)?),
+            Some(keys) => Some(keys.signer.sign(ToSign::Message(&message.bytes)).await.map_err(failure::anchor)?),
             None => None,
         };
         Ok((message, signatures))
     })?;
     let signatures = signatures.map(|signatures| signatures.to_json());
-    give("setAgentWallet", &message, signatures, output.json, shell);
+    let next = next(&settings, contract, agent, args);
+    let more = json!({
+        "network": settings.network.name,
+        "genesis_hash": settings.network.genesis.to_string(),
+        "contract": {"index": contract.index.to_string(), "subindex": contract.subindex.to_string()},
+        "token_id": agent.to_string(),
+        "wallet": args.wallet.to_string(),
+        "owner": message.owner.to_string(),
+        "wallet_nonce": message.nonce.to_string(),
+        "deadline": deadline.to_rfc3339(),
+        "deadline_ms": deadline.0,
+        "next": next,
+    });
+    give("setAgentWallet", &message.bytes, signatures, &more, output.json, shell);
+    shell.note(&format!("next       {next}"));
     Ok(Exit::Ok)
+}
+
+fn lines(
+    message: &WalletMessage,
+    settings: &NetworkSettings,
+    contract: ContractAddress,
+    agent: TokenId,
+    args: &AgentWallet,
+) -> Vec<(&'static str, String)> {
+    vec![
+        ("network", settings.network.name.to_string()),
+        ("contract", format!("{contract} CIS-8004.setAgentWallet")),
+        ("agent", format!("{agent}, of account {} (wallet nonce {})", message.owner, message.nonce)),
+        ("wallet", args.wallet.to_string()),
+        ("deadline", Timestamp(args.deadline.milliseconds()).to_rfc3339()),
+    ]
+}
+
+/// The command with which the owner puts the signatures to use: with the deadline that was signed, to the millisecond.
+fn next(settings: &NetworkSettings, contract: ContractAddress, agent: TokenId, args: &AgentWallet) -> String {
+    let agent = match contract == settings.network.registry {
+        true => agent.to_string(),
+        false => Badge { contract, token_id: agent }.to_string(),
+    };
+    format!(
+        "cardproof tx set-agent-wallet {agent} --network {} --wallet {} --deadline {} --signatures <FILE> --keys <THE OWNER'S KEYS>",
+        settings.network.name,
+        args.wallet,
+        Timestamp(args.deadline.milliseconds()).to_rfc3339()
+    )
 }
 
 fn external_key_message(args: &ExternalKeyMessage, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
@@ -132,21 +181,25 @@ fn external_key_message(args: &ExternalKeyMessage, shell: &Shell, output: &Outpu
     let namespace = args.external_namespace.as_deref().unwrap_or(&key.namespace);
     let cis8 = args.cis8.unwrap_or(network.cis8);
     let message = wire::key_binding_message(&args.account, cis8, &network.genesis, namespace, &key, &args.scheme);
-    give("registerExternalKey", &message, None, output.json, shell);
+    give("registerExternalKey", &message, None, &Value::Null, output.json, shell);
     Ok(Exit::Ok)
 }
 
-/// Prints the message in hexadecimal; with signatures, these are the result.
-fn give(purpose: &str, message: &[u8], signatures: Option<Value>, json: bool, shell: &Shell) {
+/// Prints the message in hexadecimal, and in JSON `more` about it; with signatures, these are the result.
+fn give(purpose: &str, message: &[u8], signatures: Option<Value>, more: &Value, json: bool, shell: &Shell) {
     if json {
-        shell.document(&json!({
+        let mut document = json!({
             "schema": "cardproof.message/1",
             "purpose": purpose,
             "message_hex": hex::encode(message),
             "bytes": message.len(),
             "sha256": Sha256Digest::of(message).to_string(),
             "signatures": signatures,
-        }));
+        });
+        if let (Value::Object(fields), Value::Object(more)) = (&mut document, more) {
+            fields.extend(more.clone());
+        }
+        shell.document(&document);
     } else if let Some(signatures) = signatures {
         shell.document(&signatures);
     } else {

@@ -23,8 +23,10 @@ use super::shell::Shell;
 
 /// Build, sign, send and follow transactions
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 done; 1 rejected, expired or inconsistent; 2 refused before any work; 3 cannot tell now; \
-    5 internal error.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 rejected, expired, inconsistent, other bytes than the URI serves, or --dry-run finds \
+    that it would be rejected; 2 refused: nothing was sent; 3 cannot tell now; 5 internal error."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

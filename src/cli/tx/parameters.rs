@@ -1,6 +1,6 @@
 //! The entry points as commands: each turns its options into a parameter.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{AccountAddress, AgentName, ContractAddress};
@@ -27,6 +27,11 @@ impl WholeParameter {
     /// Whether it was given.
     pub(crate) fn is_given(&self) -> bool {
         self.parameter_json.is_some() || self.parameter_hex.is_some()
+    }
+
+    /// The file that it is in.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.parameter_json.as_deref()
     }
 
     /// The bytes, when the parameter was given as a whole; they are a parameter of `entry_point`.

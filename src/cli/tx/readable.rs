@@ -1,6 +1,8 @@
 //! A transaction in lines for people: parameters without byte arrays and without numbers in little-endian hexadecimal.
 
-use cardproof::anchor::{schema_json, Call, Transaction};
+use std::time::Duration;
+
+use cardproof::anchor::{schema_json, Call, Estimate, Transaction};
 use cardproof::registry::Timestamp;
 use serde_json::Value;
 
@@ -57,8 +59,24 @@ fn token_id(text: &str) -> Option<String> {
     Some(u64::from_le_bytes(bytes).to_string())
 }
 
+/// How long a confirmation takes that nobody thinks about. After a longer one what was checked before is checked once more.
+pub(super) const MOMENT: Duration = Duration::from_secs(1);
+
+/// What a transaction costs where no node is asked: by what its builder was told, which no signature covers.
+pub(super) fn cost(estimate: Option<Estimate>, energy: u64) -> String {
+    let most = |estimate: Estimate| {
+        let most = (u128::from(estimate.microccd) * u128::from(energy)).div_ceil(u128::from(estimate.energy.max(1)));
+        format!(
+            "{} expected, about {} at most, by the estimate in the document",
+            ccd(estimate.microccd),
+            ccd(u64::try_from(most).unwrap_or(u64::MAX))
+        )
+    };
+    estimate.map_or_else(|| "not known without a node: the price of the energy when it runs".into(), most)
+}
+
 /// What is about to be signed or sent.
-pub(super) fn review(network: &str, transaction: &Transaction, most_microccd: Option<u64>) -> Vec<String> {
+pub(super) fn review(network: &str, transaction: &Transaction, cost: &str) -> Vec<String> {
     let call = transaction.call();
     let mut lines = vec![
         format!("network    {network}"),
@@ -67,7 +85,7 @@ pub(super) fn review(network: &str, transaction: &Transaction, most_microccd: Op
     ];
     lines.extend(parameter(call).iter().map(|line| format!("parameter  {line}")));
     lines.push(format!("energy     {} NRG at most", transaction.energy()));
-    lines.extend(most_microccd.map(|most| format!("cost       {} at most", ccd(most))));
+    lines.push(format!("cost       {cost}"));
     lines.push(format!("expires    {}", Timestamp(transaction.expiry().saturating_mul(1000))));
     lines
 }

@@ -1,9 +1,11 @@
 //! One entry point, in one of four modes: build, try, sign, send.
 
-use cardproof::anchor::flow::{check_served, execute, Context, FlowError};
+use std::time::Instant;
+
+use cardproof::anchor::flow::{check_served, hold, Context, FlowError, Review};
 use cardproof::anchor::journal::Journal;
 use cardproof::anchor::{
-    check_environment, follow, plan, AnchorError, Call, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
+    check_environment, follow, plan, AnchorError, Call, Choices, Document, Plan, SignedTransaction, Signer, ToSign, Transaction,
 };
 use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::digest::Sha256Digest;
@@ -21,11 +23,13 @@ use crate::cli::misgiving;
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::terminal::{ccd, Terminal};
+use crate::cli::terminal::{self, ccd, Terminal};
 
 use super::entry_point::{Build, Built, Surroundings};
 use super::file;
 use super::options::{SenderKeys, SharedOptions, When};
+use super::readable::{self, MOMENT};
+use super::sign::{require_unexpired, SIGN_IT};
 use super::status;
 
 /// A command that has read its options.
@@ -89,6 +93,7 @@ impl Command<'_> {
         let call = build.build(&self.surroundings(None)).await?.call;
         if let Some((uri, _)) = placed(&call) {
             misgiving::warn_of_uri(&self.fetcher()?, &uri, self.shell);
+            misgiving::warn_of_spelling(&uri, self.shell);
         }
         if anchored(&call).is_some() && !self.shared.send.no_url_check {
             self.shell.note("no node and no host were asked: that the URI serves this hash is checked when it is sent");
@@ -102,7 +107,12 @@ impl Command<'_> {
             return Err(CliError::internal("nonce, expiry and energy are not all known"));
         };
         let transaction = Transaction::new(call, self.sender, nonce, expiry, energy, count).map_err(failure::anchor)?;
-        self.finish(self.document(transaction, count, None)).await
+        let document = self.document(transaction, count, None);
+        if self.shared.mode.sign_only {
+            let cost = readable::cost(None, document.transaction.energy());
+            self.agree(&readable::review(&self.settings.network.name, &document.transaction, &cost))?;
+        }
+        self.finish(document).await
     }
 
     async fn online(&self, build: &Build) -> Result<Exit, CliError> {
@@ -113,23 +123,43 @@ impl Command<'_> {
             None => network.registry,
         };
         let chain = connect::chain(&reach.node, &reach.tls, &self.config, network, registry, AtBlock::LastFinalized)?;
-        self.require_accounts(&chain, &build.receivers()).await?;
-        let built = build.build(&self.surroundings(Some(&chain))).await?;
-        let fetcher = self.fetcher()?;
-        let asked = !self.shared.send.no_url_check;
-        check_url(&fetcher, &built.call, asked, self.shell).await.map_err(failure::anchor)?;
         let mode = self.shared.mode;
         if !(mode.build_only || mode.dry_run || mode.sign_only) {
-            return self.send(&chain, &fetcher, built).await;
+            return self.send(&chain, build).await;
         }
+        // First of all: what is on its way may change what is read below.
+        let nonce = self.choose_nonce(&chain).await?;
+        let fetcher = self.fetcher()?;
+        let built = self.built(build, &chain, &fetcher).await;
+        let built = built.map_err(|error| if mode.dry_run { failure::answered(error) } else { error })?;
         let public = self.keys.as_ref().map(|keys| keys.signer.public_keys());
-        let choices = self.shared.header.choices();
-        let plan = plan(&chain, built.call, self.sender, public.as_ref(), &choices).await;
+        let choices = Choices { nonce: Some(nonce), ..self.shared.header.choices() };
+        let plan = plan(&chain, built.call.clone(), self.sender, public.as_ref(), &choices).await;
         if mode.dry_run {
-            return self.tried(&chain, plan.map_err(failure::anchor)?);
+            return self.tried(&chain, plan.map_err(|error| failure::answered(failure::anchor(error)))?);
         }
         let plan = plan.map_err(failure::anchor)?;
-        self.choose_nonce(&chain, &plan).await?;
+        self.promise(&chain, &plan)?;
+        if mode.sign_only {
+            let asked = Instant::now();
+            self.agree(&terminal::lines(&Review {
+                network: network.name.to_string(),
+                sender: self.sender,
+                transaction: plan.transaction.clone(),
+                changes: built.changes.clone(),
+                signature_count: plan.signature_count,
+                energy: plan.estimate.energy,
+                microccd: plan.estimate.microccd,
+                most_microccd: plan.most_microccd,
+            }))?;
+            if asked.elapsed() > MOMENT {
+                self.require_unchanged(build, &built, &chain, &fetcher).await?;
+                if self.choose_nonce(&chain).await? != nonce {
+                    let what = "another transaction of the account was sent";
+                    return Err(failure::anchor(FlowError::Changed(what.into()).into()));
+                }
+            }
+        }
         let estimate = Some(plan.estimate);
         self.finish(self.document(plan.transaction, plan.signature_count, estimate)).await
     }
@@ -153,14 +183,58 @@ impl Command<'_> {
         Ok(())
     }
 
-    /// A nonce that nobody chose must be certain, and not be given twice without a word (fault C-75).
-    async fn choose_nonce(&self, chain: &ChainClient, plan: &Plan) -> Result<(), CliError> {
-        if self.shared.header.nonce.is_some() {
-            return Ok(());
+    /// The call, and what it changes now.
+    async fn built(&self, build: &Build, chain: &ChainClient, fetcher: &Fetcher) -> Result<Built, CliError> {
+        self.require_accounts(chain, &build.receivers()).await?;
+        let built = build.build(&self.surroundings(Some(chain))).await?;
+        let asked = !self.shared.send.no_url_check;
+        check_url(fetcher, &built.call, asked, self.shell).await.map_err(failure::anchor)?;
+        Ok(built)
+    }
+
+    /// Requires that chain and files still say the same after somebody thought about it.
+    async fn require_unchanged(
+        &self,
+        build: &Build,
+        built: &Built,
+        chain: &ChainClient,
+        fetcher: &Fetcher,
+    ) -> Result<(), CliError> {
+        if build.is_repeatable() && self.built(build, chain, fetcher).await? != *built {
+            let what = "what it was made from was changed, on the chain or in a file";
+            return Err(failure::anchor(FlowError::Changed(what.into()).into()));
         }
+        Ok(())
+    }
+
+    /// Shows what is about to be signed, and asks where there is somebody to ask.
+    fn agree(&self, lines: &[String]) -> Result<(), CliError> {
+        let is_agreed = self.shared.send.yes || !self.shell.can_ask();
+        if !readable::confirmed(lines, SIGN_IT, is_agreed, self.shell) {
+            return Err(failure::anchor(AnchorError::NotConfirmed));
+        }
+        Ok(())
+    }
+
+    /// A nonce that nobody chose must be certain (fault C-75). A dry run only says that it is not.
+    async fn choose_nonce(&self, chain: &ChainClient) -> Result<u64, CliError> {
         let next = chain.next_nonce(self.sender).await.map_err(connect::refused)?;
         if !next.all_final {
-            return Err(failure::anchor(AnchorError::Pending { address: self.sender, next: next.nonce }));
+            if !self.shared.mode.dry_run && self.shared.header.nonce.is_none() {
+                return Err(failure::anchor(AnchorError::Pending { address: self.sender, next: next.nonce }));
+            }
+            self.shell.note(&format!(
+                "transactions of account {} are on their way: what is read and tried now does not know what they change",
+                self.sender
+            ));
+        }
+        Ok(self.shared.header.nonce.unwrap_or(next.nonce))
+    }
+
+    /// A nonce that nobody chose is not given twice without a word (fault C-75).
+    fn promise(&self, chain: &ChainClient, plan: &Plan) -> Result<(), CliError> {
+        if self.shared.header.nonce.is_some() {
+            return Ok(());
         }
         let journal = Journal::of(&self.shared.send.state_folder(&self.config)?, &self.settings.network.genesis, self.sender);
         let now = (chain.settings().clock)();
@@ -195,6 +269,7 @@ impl Command<'_> {
     async fn finish(&self, mut document: Document) -> Result<Exit, CliError> {
         if let (true, Some(keys)) = (self.shared.mode.sign_only, &self.keys) {
             check_environment(keys.environment.as_deref(), &self.settings.network).map_err(failure::anchor)?;
+            require_unexpired(&document.transaction)?;
             let signatures = keys.signer.sign(ToSign::Transaction(&document.transaction)).await.map_err(failure::anchor)?;
             document.add_signatures(signatures).map_err(failure::anchor)?;
             let missing = document.signature_count - document.signatures.count();
@@ -240,8 +315,9 @@ impl Command<'_> {
         Ok(Exit::Ok)
     }
 
-    async fn send(&self, chain: &ChainClient, fetcher: &Fetcher, built: Built) -> Result<Exit, CliError> {
+    async fn send(&self, chain: &ChainClient, build: &Build) -> Result<Exit, CliError> {
         let keys = self.keys.as_ref().ok_or_else(|| CliError::internal("the keys are not there"))?;
+        let fetcher = &self.fetcher()?;
         let state_folder = self.shared.send.state_folder(&self.config)?;
         let mut terminal = Terminal::new(self.shell, self.shared.send.yes)?;
         let context = Context {
@@ -252,6 +328,22 @@ impl Command<'_> {
             choices: self.shared.header.choices(),
             wait: None,
         };
+        let offline = self.surroundings(None);
+        let known = async {
+            let is_known = build.is_repeatable() && build.needs_node().is_none();
+            if is_known {
+                build.build(&offline).await.ok().map(|built| built.call)
+            } else {
+                None
+            }
+        };
+        let held = hold(&context, &keys.signer, &mut terminal, known).await.map_err(failure::anchor)?;
+        let built = self.built(build, chain, fetcher).await?;
+        let (call, changes) = (built.call.clone(), built.changes.clone());
+        let confirmed = held.confirm(&context, call, changes, &keys.signer, &mut terminal).await.map_err(failure::anchor)?;
+        if confirmed.took_long() {
+            self.require_unchanged(build, &built, chain, fetcher).await?;
+        }
         let mut sent = None;
         let mut keep = |signed: &SignedTransaction| {
             if let Some(path) = &self.shared.out {
@@ -264,7 +356,7 @@ impl Command<'_> {
             sent = Some((signed.hash(), signed.transaction.expiry()));
             Ok(())
         };
-        execute(&context, built.call, built.changes, &keys.signer, &mut terminal, &mut keep).await.map_err(failure::anchor)?;
+        confirmed.send(&context, &keys.signer, &mut terminal, &mut keep).await.map_err(failure::anchor)?;
         let (hash, expiry) = sent.ok_or_else(|| CliError::internal("nothing was sent"))?;
         let wait = self.shared.send.wait_for();
         let mut on_change = |state: cardproof::anchor::State| self.shell.detail(&format!("{hash} is {}", state.as_str()));
@@ -298,7 +390,11 @@ fn anchored(call: &Call) -> Option<(String, Sha256Digest)> {
 /// What is anchored together must be what the URI serves now (fault C-16), if the host `asked` shall be. A URI that is not fetched
 /// here is judged by itself, and may be what it likes.
 pub(super) async fn check_url(fetcher: &Fetcher, call: &Call, asked: bool, shell: &Shell) -> Result<(), AnchorError> {
-    match placed(call) {
+    let placed = placed(call);
+    if let Some((uri, _)) = &placed {
+        misgiving::warn_of_spelling(uri, shell);
+    }
+    match placed {
         Some((uri, Some(sha256))) if asked => Ok(check_served(fetcher, &uri, Origin::Untrusted, sha256).await?),
         Some((uri, _)) => {
             misgiving::warn_of_uri(fetcher, &uri, shell);

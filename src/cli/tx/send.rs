@@ -1,9 +1,13 @@
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Instant;
 
 use cardproof::anchor::journal::Journal;
-use cardproof::anchor::{check_signatures, follow, AnchorError, Document, Session, SignedTransaction, State};
-use cardproof::chain::{AgentReader, AtBlock, ChainClient, TransactionHash, TransactionStatus};
+use cardproof::anchor::{
+    check_signatures, dry_run, follow, schema_json, AnchorError, Document, Session, SignedTransaction, State,
+};
+use cardproof::chain::{AgentReader, AtBlock, ChainClient, TransactionStatus};
+use cardproof::fetch::Fetcher;
 
 use crate::cli::config::Config;
 use crate::cli::connect;
@@ -13,10 +17,11 @@ use crate::cli::interrupt;
 use crate::cli::options::OutputOptions;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
+use crate::cli::terminal::ccd;
 
 use super::file::{self, Given};
 use super::options::{ReachOptions, SendOptions};
-use super::readable;
+use super::readable::{self, MOMENT};
 use super::run::check_url;
 use super::sign::network_of;
 use super::status;
@@ -27,6 +32,9 @@ pub(crate) struct Args {
     /// A signed transaction document or a block item in hexadecimal, from a file or - ; or the hash of one in the journal
     #[arg(value_name = "FILE|HEX|HASH")]
     transaction: OsString,
+    /// Send it without trying it first, even if its parameter cannot be read: what fails costs its fee all the same
+    #[arg(long)]
+    no_dry_run: bool,
     #[command(flatten)]
     send: SendOptions,
     #[command(flatten)]
@@ -47,15 +55,11 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
     super::super::block_on(async {
-        let asked = !args.send.no_url_check;
-        check_url(&fetcher, signed.transaction.call(), asked, shell).await.map_err(failure::built)?;
-        let most = check(&chain, &signed).await?;
-        let lines = readable::review(&network.name, &signed.transaction, Some(most));
-        if !readable::confirmed(&lines, "send it? [y/N] ", args.send.yes, shell) {
-            return Err(failure::anchor(AnchorError::NotConfirmed));
+        let hash = signed.hash();
+        if submit(args, &signed, &chain, &fetcher, &state_folder, shell).await? {
+            shell.note("it is on its way or over already: it is followed, and not sent again");
         }
-        let _watch = interrupt::watch(signed.hash(), shell);
-        let hash = submit(&chain, &signed, &state_folder, shell).await.map_err(failure::anchor)?;
+        let _watch = interrupt::watch(hash, shell);
         let wait = args.send.wait_for();
         let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
         let expiry = Some(signed.transaction.expiry());
@@ -83,6 +87,7 @@ fn signed(
         return Ok((entry.signed, settings));
     }
     match file::read(&args.transaction, file::Names::Transaction)? {
+        Given::Sponsored(_) => Err(file::sponsored("send")),
         Given::BlockItem(signed) => Ok((signed, NetworkSettings::resolve(options, config)?)),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;
@@ -99,10 +104,24 @@ fn complete(document: &Document) -> Result<SignedTransaction, CliError> {
     })
 }
 
-/// Checks the signatures against the account's keys and its funds. Returns the most it can cost, in microCCD.
-async fn check(chain: &ChainClient, signed: &SignedTransaction) -> Result<u64, CliError> {
+/// Checks everything that can be known before it costs anything: the parameter, what the URI serves, the signatures, the funds, and
+/// by a dry run what would come of it. Returns the most it can cost, in microCCD.
+async fn check(
+    args: &Args,
+    signed: &SignedTransaction,
+    chain: &ChainClient,
+    fetcher: &Fetcher,
+    shell: &Shell,
+) -> Result<u64, CliError> {
+    let transaction = &signed.transaction;
+    if !args.no_dry_run {
+        schema_json(transaction.call()).map_err(|error| {
+            CliError::refused("unreadable_parameter", format!("{error}; nothing was sent")).hint(ALL_THE_SAME)
+        })?;
+    }
+    let asked = !args.send.no_url_check;
+    check_url(fetcher, transaction.call(), asked, shell).await.map_err(failure::built)?;
     let check = async {
-        let transaction = &signed.transaction;
         let address = transaction.sender();
         let block = chain.pin(AtBlock::LastFinalized).await?;
         let (account, price) = tokio::join!(chain.account(&block, address), chain.energy_price(&block));
@@ -117,27 +136,67 @@ async fn check(chain: &ChainClient, signed: &SignedTransaction) -> Result<u64, C
         if available < cost {
             return Err(AnchorError::InsufficientFunds { address, available, cost });
         }
+        if !args.no_dry_run {
+            let (used, _) = dry_run(chain, &block, transaction.call(), address).await?;
+            let needed = used.saturating_add(transaction.call().base_energy(signed.signatures.count()));
+            if needed > transaction.energy() {
+                return Err(AnchorError::OutOfEnergy { needed, allowed: transaction.energy() });
+            }
+        }
         Ok(cost)
     };
-    check.await.map_err(failure::anchor)
+    check.await.map_err(|error| match error {
+        AnchorError::WouldBeRejected { .. } => failure::anchor(error).hint(ALL_THE_SAME),
+        // It is signed: its energy cannot be another any more.
+        AnchorError::OutOfEnergy { .. } => {
+            failure::anchor(error).hint(format!("build it again with more energy; {ALL_THE_SAME}"))
+        }
+        _ => failure::anchor(error),
+    })
 }
 
+const ALL_THE_SAME: &str = "send it all the same with --no-dry-run";
+
+/// Sends the transaction, unless the chain has it already, or never will have it. Returns whether that was so.
 async fn submit(
-    chain: &ChainClient,
+    args: &Args,
     signed: &SignedTransaction,
+    chain: &ChainClient,
+    fetcher: &Fetcher,
     state_folder: &Path,
     shell: &Shell,
-) -> Result<TransactionHash, AnchorError> {
-    let hash = signed.hash();
-    let session = Session::open(chain, state_folder, signed.transaction.sender()).await?;
-    // A transaction that the chain has already, or never will have, is followed, not sent.
-    let is_known = chain.transaction_status(hash).await? != TransactionStatus::Unknown;
-    if !is_known && !session.is_settled(hash)? {
+) -> Result<bool, CliError> {
+    let (hash, transaction) = (signed.hash(), &signed.transaction);
+    let open = async {
+        let session = Session::open(chain, state_folder, transaction.sender()).await?;
+        let is_known = chain.transaction_status(hash).await? != TransactionStatus::Unknown;
+        if is_known || session.is_settled(hash)? {
+            return Ok(None);
+        }
         session.refuse_repetition(signed)?;
-        session.nonce(Some(signed.transaction.nonce())).await?;
-        session.record(signed)?;
-        shell.always(&format!("the transaction is {hash}"));
-        session.send(signed).await?;
+        let turn = session.turn(Some(transaction.nonce())).await?;
+        Ok(Some((session, turn)))
+    };
+    let Some((session, turn)) = open.await.map_err(failure::anchor)? else { return Ok(true) };
+    if turn.after_pending && !args.no_dry_run {
+        shell.note("transactions of the account are on their way: what is tried now does not know what they change");
     }
-    Ok(hash)
+    let most = check(args, signed, chain, fetcher, shell).await?;
+    let cost = format!("{} at most", ccd(most));
+    let lines = readable::review(&chain.settings().network.name, transaction, &cost);
+    let asked = Instant::now();
+    if !readable::confirmed(&lines, "send it? [y/N] ", args.send.yes, shell) {
+        return Err(failure::anchor(AnchorError::NotConfirmed));
+    }
+    if asked.elapsed() > MOMENT {
+        check(args, signed, chain, fetcher, shell).await?;
+        session.turn(Some(transaction.nonce())).await.map_err(failure::anchor)?;
+    }
+    session.record(signed).map_err(failure::anchor)?;
+    shell.always(&format!("the transaction is {hash}"));
+    let _watch = interrupt::watch(hash, shell);
+    if let Some(error) = session.send(signed).await.map_err(failure::anchor)? {
+        shell.warning(&format!("it is sent, and that could not be written down: {error}"));
+    }
+    Ok(false)
 }

@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cardproof::anchor::{check_environment, signatures_from_json, AnchorError, Document, Signer, ToSign};
+use cardproof::anchor::{check_environment, signatures_from_json, AnchorError, Document, Signer, ToSign, Transaction};
 use cardproof::registry::Timestamp;
 
 use crate::cli::config::Config;
@@ -37,14 +37,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let Given::Document(mut document) = file::read(&args.transaction, file::Names::Nothing)? else {
-        return Err(CliError::usage("a block item has all its signatures; signatures are added to a transaction document"));
+    let mut document = match file::read(&args.transaction, file::Names::Nothing)? {
+        Given::Document(document) => document,
+        Given::Sponsored(_) => return Err(file::sponsored("sign")),
+        Given::BlockItem(_) => {
+            return Err(CliError::usage("a block item has all its signatures; signatures are added to a transaction document"))
+        }
     };
     let settings = network_of(&document, &args.network, output)?;
-    let expiry = Timestamp(document.transaction.expiry().saturating_mul(1000));
-    if std::time::UNIX_EPOCH.elapsed().is_ok_and(|now| now.as_millis() >= u128::from(expiry.0)) {
-        return Err(failure::anchor(AnchorError::Expired(expiry)));
-    }
+    require_unexpired(&document.transaction)?;
     if let Some(path) = &args.signatures {
         let json = file::json(path)?;
         document.add_signatures(signatures_from_json(&json).map_err(failure::anchor)?).map_err(failure::anchor)?;
@@ -60,12 +61,13 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         }
         let keys = options.require("add signatures made elsewhere with --signatures", shell)?;
         check_environment(keys.environment.as_deref(), &settings.network).map_err(failure::anchor)?;
-        if !args.yes && shell.can_ask() {
-            let lines = readable::review(&settings.network.name, &document.transaction, None);
-            if !readable::confirmed(&lines, "sign it? [y/N] ", false, shell) {
-                return Err(failure::anchor(AnchorError::NotConfirmed));
-            }
+        let cost = readable::cost(document.estimate, document.transaction.energy());
+        let lines = readable::review(&settings.network.name, &document.transaction, &cost);
+        let is_agreed = args.yes || !shell.can_ask();
+        if !readable::confirmed(&lines, SIGN_IT, is_agreed, shell) {
+            return Err(failure::anchor(AnchorError::NotConfirmed));
         }
+        require_unexpired(&document.transaction)?;
         let signatures = super::super::block_on(async {
             keys.signer.sign(ToSign::Transaction(&document.transaction)).await.map_err(failure::anchor)
         })?;
@@ -77,6 +79,17 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     }
     file::give(&document, args.out.as_deref(), output.json, shell)?;
     Ok(Exit::Ok)
+}
+
+pub(super) const SIGN_IT: &str = "sign it? [y/N] ";
+
+/// Refuses what no node would take any more.
+pub(super) fn require_unexpired(transaction: &Transaction) -> Result<(), CliError> {
+    let expiry = Timestamp(transaction.expiry().saturating_mul(1000));
+    if std::time::UNIX_EPOCH.elapsed().is_ok_and(|now| now.as_millis() >= u128::from(expiry.0)) {
+        return Err(failure::anchor(AnchorError::Expired(expiry)));
+    }
+    Ok(())
 }
 
 /// The network that a document names, which the user's choice must not contradict.

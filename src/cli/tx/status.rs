@@ -87,7 +87,13 @@ fn named(args: &Args, config: &Config, output: &OutputOptions, state_folder: &Pa
         let expiry = found.map(|(_, entry)| entry.signed.transaction.expiry()).or(chosen);
         return Ok(Named { hash, expiry, refused, settings });
     }
-    let (signed, settings) = match file::read(&args.transaction, file::Names::Transaction)? {
+    let given = file::read(&args.transaction, file::Names::Transaction)?;
+    let (signed, settings) = match given {
+        Given::Sponsored(sponsored) => {
+            let settings = NetworkSettings::resolve(options, config)?;
+            let hash = sponsored.hash().ok_or_else(|| CliError::usage("its sponsor has not signed it yet, so it has no hash"))?;
+            return Ok(Named { hash, expiry: Some(sponsored.transaction.expiry()), refused: false, settings });
+        }
         Given::BlockItem(signed) => (signed, NetworkSettings::resolve(options, config)?),
         Given::Document(document) => {
             let settings = network_of(&document, options, output)?;
@@ -124,6 +130,9 @@ pub(crate) fn show(
     json: bool,
     shell: &Shell,
 ) -> Exit {
+    if let Some(why) = &status.unrecorded {
+        shell.warning(&format!("the end of the transaction could not be written down: {why}"));
+    }
     let document = status.to_json(chain, verify);
     if json {
         shell.document(&document);
@@ -144,6 +153,7 @@ fn lines(status: &Status, document: &Value) -> Vec<(&'static str, String, Style)
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let state = match status.state {
         State::Expired => "expired: it is not on the chain and never will be; it is safe to build a new one".to_owned(),
+        State::Unknown if !status.answered => "unknown: no node answered; look again later with cardproof tx status".to_owned(),
         State::Unknown if status.expiry.is_some() => {
             "unknown: this node does not know it, and it has not expired; look again later".to_owned()
         }
