@@ -38,6 +38,12 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("SendBlockItem", "SendBlockItemRequest", "TransactionHash"),
     ("GetBlockItemStatus", "TransactionHash", "BlockItemStatus"),
     ("GetAccountTransactionSignHash", "PreAccountTransaction", "AccountTransactionSignHash"),
+    ("GetBranches", "Empty", "Branch"),
+    ("GetNextUpdateSequenceNumbers", "BlockHashInput", "NextUpdateSequenceNumbers"),
+    ("GetIdentityProviders", "BlockHashInput", "*IpInfo"),
+    ("GetAnonymityRevokers", "BlockHashInput", "*ArInfo"),
+    ("GetTokenList", "BlockHashInput", "*plt::TokenId"),
+    ("GetTokenInfo", "TokenInfoRequest", "TokenInfo"),
 ];
 
 /// The node's health check, whose two messages are empty.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use cardproof::card::{lint, Document, LintContext};
+use cardproof::card::{lint, Code, Document, LintContext};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 
 /// A clean combined card (three dialects) of at least this many bytes, most of them in skills.
@@ -28,7 +28,9 @@ fn lints(criterion: &mut Criterion) {
     for (name, bytes) in [("100 kB", 100_000), ("5 MB", 5_000_000)] {
         let card = card(bytes);
         let report = lint(&Document::parse(card.as_bytes()), &LintContext::default());
-        assert!(report.findings.is_empty() && report.dialects.len() == 3, "the card is meant to be clean");
+        // The larger one has more skills than are checked against the dialects, and is clean but for that.
+        let is_clean = report.findings.iter().all(|found| found.code == Code::TooManyItems);
+        assert!(is_clean && report.dialects.len() == 3, "the card is meant to be clean");
         group.throughput(Throughput::Bytes(card.len() as u64)).sample_size(20);
         group.bench_function(name, |bencher| bencher.iter(|| lint(&Document::parse(card.as_bytes()), &LintContext::default())));
     }

@@ -9,9 +9,11 @@
 //! | 2 | [`verify`], [`report`] | the verdict and its formats |
 //! | 2 | [`agent_list`] | the local agent list, and finding the card of a running agent |
 //! | 1 | [`chain`], [`fetch`], [`card`] | a node; an untrusted URI; the document |
-//! | 0 | [`registry`], [`identity`], [`digest`], [`amount`] | the standard, without I/O; always there |
+//! | 1 | `tls` (private) | what connecting to a node and to a host have in common, below both |
+//! | 0 | [`registry`], [`identity`], [`digest`], [`amount`], [`credentials`] | the standard, without I/O; always there |
 
 pub mod amount;
+pub mod credentials;
 pub mod digest;
 pub mod identity;
 pub mod registry;
@@ -34,6 +36,8 @@ pub mod fetch;
 pub mod report;
 #[cfg(any(feature = "card", feature = "verify"))]
 mod severity;
+#[cfg(any(feature = "chain", feature = "fetch"))]
+mod tls;
 #[cfg(feature = "verify")]
 pub mod verify;
 

@@ -313,7 +313,8 @@ fn a_text_of_ones_own_in_the_badge_is_not_silently_replaced() {
 fn empty_values_do_not_vanish_unsaid() {
     let card = r#"{"name":"A","description":"B","version":"1.0.0","supportedInterfaces":[{"url":"https://a.example.org"}],
         "capabilities":{"extensions":[]},"skills":[],"security":[{"oauth":[]}],"x":{},"iconUrl":null}"#;
-    assert_eq!(lost_of(card, Format::A2a), ["/capabilities/extensions", "/iconUrl", "/security/0/oauth", "/x"]);
+    assert_eq!(lost_of(card, Format::A2a), ["/capabilities/extensions", "/iconUrl", "/x"]);
+    assert_eq!(lost_of(card, Format::Uumit), ["/capabilities/extensions", "/iconUrl", "/security", "/x"]);
 }
 
 #[test]
@@ -380,6 +381,58 @@ fn every_text_of_every_sample_is_carried_or_told() {
                 let identity = text.starts_with("ccd:") || pointer.starts_with("/concordium/");
                 assert!(told || carried || meant || identity, "{name} to {format}: {pointer} {text}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_registration_in_another_registry_is_built_without_a_finding() {
+    let elsewhere = Registration { agent_id: 7, agent_registry: "ccd:9dd9ca4d19e9393877d2c44b70f89acb:10083.0".into() };
+    let profile = Profile { registrations: vec![elsewhere], ..profile("USD") };
+    for format in [Format::Combined, Format::Erc8004] {
+        let built = build(&profile, Some(&identity()), format).unwrap();
+        let report = lint(&Document::parse(&built.bytes), &LintContext::default());
+        assert_eq!(report.findings, [], "{format}");
+    }
+}
+
+/// The registration files that one widely used SDK writes are of an earlier revision of ERC-8004.
+#[test]
+fn the_names_of_earlier_revisions_of_erc8004_are_carried() {
+    let card = r#"{"type":"https://eips.ethereum.org/EIPS/eip-8004#registration-v1","name":"A","description":"B","image":"https://a.example/i.png",
+        "endpoints":[{"name":"MCP","endpoint":"https://a.example/mcp","version":"2025-06-18"}],"active":true,"x402support":true}"#;
+    let reading = read_bytes(card.as_bytes()).unwrap();
+    let converted = convert(&reading, Format::Erc8004).unwrap();
+    let new: Value = serde_json::from_slice(&converted.built.bytes).unwrap();
+    assert_eq!(new["x402Support"], true);
+    assert_eq!(new["services"][0]["endpoint"], "https://a.example/mcp");
+    assert_eq!(converted.lost, []);
+    let not = card.replace("\"x402support\":true", "\"x402support\":false");
+    let converted = convert(&read_bytes(not.as_bytes()).unwrap(), Format::Erc8004).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&converted.built.bytes).unwrap()["x402Support"], false);
+}
+
+#[test]
+fn what_a_card_says_about_access_stays_in_its_dialect() {
+    for (name, format, keys) in [
+        ("a2a-0.2", Format::A2a0, ["securitySchemes", "security"]),
+        ("a2a-0.3", Format::A2a0, ["securitySchemes", "security"]),
+        ("a2a-1.0", Format::A2a, ["securitySchemes", "securityRequirements"]),
+    ] {
+        let old = sample(name);
+        let converted = convert(&read(&old), format).unwrap();
+        let new: Value = serde_json::from_slice(&converted.built.bytes).unwrap();
+        for key in keys {
+            assert_eq!(new[key], old[key], "{name} {key}");
+            assert!(converted.lost.iter().all(|lost| lost.pointer != format!("/{key}")), "{name}: {:?}", converted.lost);
+        }
+        // The other generation has other words for it.
+        let other = if format == Format::A2a { Format::A2a0 } else { Format::A2a };
+        let converted = convert(&read(&old), other).unwrap();
+        let new: Value = serde_json::from_slice(&converted.built.bytes).unwrap();
+        for key in keys {
+            assert!(new[key].is_null(), "{name} {key}");
+            assert!(converted.lost.iter().any(|lost| lost.pointer == format!("/{key}")), "{name}: {:?}", converted.lost);
         }
     }
 }

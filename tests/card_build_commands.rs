@@ -314,11 +314,11 @@ async fn a_strict_conversion_fails_when_only_empty_values_are_lost() {
         serde_json::from_str(&std::fs::read_to_string("tests/cards/combined.json").unwrap()).unwrap();
     let whole = write(&tool, "whole.json", card.to_string());
     assert_eq!(tool.run(&["card", "convert", &whole, "--to", "combined", "--strict"]).await.code, 0);
-    card["security"] = serde_json::json!([{ "oauth": [] }]);
-    let with_security = write(&tool, "security.json", card.to_string());
-    let ran = tool.run(&["card", "convert", &with_security, "--to", "combined", "--strict"]).await;
+    card["x-access"] = serde_json::json!([{ "oauth": [] }]);
+    let with_more = write(&tool, "more.json", card.to_string());
+    let ran = tool.run(&["card", "convert", &with_more, "--to", "combined", "--strict"]).await;
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("/security/0/oauth"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/x-access/0/oauth"), "{}", ran.stderr);
 }
 
 #[tokio::test]

@@ -284,3 +284,27 @@ async fn impossible_settings_are_refused_at_once() {
     let one = settings_for(vec!["http://localhost:20000".into()]);
     assert_eq!(kind(ChainSettings { quorum: NonZeroUsize::new(2), ..one }), ChainErrorKind::Configuration);
 }
+
+#[tokio::test]
+async fn one_node_under_two_names_is_no_quorum() {
+    let node = MockNode::start(World::default()).await;
+    let port = node.address.port();
+    for other in ["localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+        let nodes = vec![node.url.clone(), format!("http://{other}:{port}")];
+        let two = ChainSettings { quorum: NonZeroUsize::new(2), ..settings_for(nodes.clone()) };
+        let error = ChainClient::new(two).err().unwrap();
+        assert_eq!(error.kind, ChainErrorKind::Configuration);
+        assert!(error.message.contains(&node.url) && error.message.contains(other), "{}", error.message);
+        // Asked one after the other, two names do no harm.
+        assert!(ChainClient::new(settings_for(nodes)).is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_limit_below_a_second_is_said_as_what_it_is() {
+    let node = MockNode::start(World::default()).await;
+    let strict = ChainSettings { max_block_age: Some(Duration::from_millis(1)), ..settings(&[&node]) };
+    let error = ChainClient::new(strict).unwrap().pin(AtBlock::LastFinalized).await.unwrap_err();
+    assert_eq!(error.kind, ChainErrorKind::NodeBehind);
+    assert!(error.message.contains("5 seconds old, more than the 1 millisecond allowed"), "{}", error.message);
+}

@@ -67,7 +67,7 @@ async fn an_agent_is_read_at_the_pinned_block() {
     node.change(|world| world.height = 101);
     let reading = client.read(&block, TokenId(287)).await.unwrap();
     assert_eq!(reading.record, Some(record(287)));
-    assert_eq!(reading.decoded_with, DecodedWith::Layout);
+    assert_eq!(reading.decoded_with, Some(DecodedWith::Layout));
     assert_eq!(reading.module_ref, ModuleRef(World::default().module_ref()));
 }
 
@@ -78,7 +78,8 @@ async fn a_missing_agent_is_none_in_each_form_that_contracts_use() {
     assert_eq!(client.read(&block, TokenId(9999)).await.unwrap().record, None);
     for code in [-7200, -42_000_001] {
         node.on("InvokeInstance", move |_, _| Some(rejected_with(code)));
-        assert_eq!(client.read(&block, TokenId(287)).await.unwrap().record, None, "{code}");
+        let reading = client.read(&block, TokenId(287)).await.unwrap();
+        assert_eq!((reading.record, reading.decoded_with, reading.schema_problem), (None, None, None), "{code}");
     }
 }
 
@@ -135,7 +136,7 @@ async fn a_record_is_read_by_the_modules_schema_where_it_has_one() {
         let (_node, client) = client(world).await;
         let block = client.pin(AtBlock::LastFinalized).await.unwrap();
         let reading = client.read(&block, TokenId(287)).await.unwrap();
-        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), DecodedWith::Schema));
+        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), Some(DecodedWith::Schema)));
         assert_eq!(client.take_warnings(), Vec::<String>::new());
     }
 }
@@ -155,17 +156,19 @@ async fn without_a_usable_schema_the_fixed_layout_is_used() {
     let other_contract = schema_returning(&Type::U8).iter().map(|b| if *b == b'C' { b'K' } else { *b }).collect::<Vec<_>>();
     let start = schema_returning(&Type::Unit);
     let deep = [&start[..start.len() - 2], &[16, 2].repeat(50_000)].concat();
-    for module in [
-        b"\0asm\x01\0\0\0".to_vec(),
-        b"not wasm".to_vec(),
-        module_with(b"garbage"),
-        module_with(&other_contract),
-        module_with(&deep),
+    for (module, has_problem) in [
+        (b"\0asm\x01\0\0\0".to_vec(), false),
+        (b"not wasm".to_vec(), true),
+        (module_with(b"garbage"), true),
+        (module_with(&other_contract), false),
+        (module_with(&deep), true),
     ] {
         let (_node, client) = client(World { module, ..World::default() }).await;
         let block = client.pin(AtBlock::LastFinalized).await.unwrap();
         let reading = client.read(&block, TokenId(287)).await.unwrap();
-        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), DecodedWith::Layout));
+        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), Some(DecodedWith::Layout)));
+        // A module that simply has no schema for this is no problem; one whose schema cannot be read is.
+        assert_eq!(reading.schema_problem.is_some(), has_problem, "{:?}", reading.schema_problem);
     }
 }
 
@@ -176,14 +179,55 @@ async fn a_module_that_cannot_be_had_or_is_another_one_leaves_the_fixed_layout_a
         let source = api::versioned_module_source::ModuleSourceV1 { value: module_with(&schema_returning(&Type::U8)) };
         Answer::of(&api::VersionedModuleSource { module: Some(api::versioned_module_source::Module::V1(source)) })
     };
-    for answer in [unavailable, another, || Answer::of(&api::VersionedModuleSource { module: None })] {
-        let (node, client) = client(World::default()).await;
+    let empty: fn() -> Answer = || {
+        let source = api::versioned_module_source::ModuleSourceV1 { value: vec![] };
+        Answer::of(&api::VersionedModuleSource { module: Some(api::versioned_module_source::Module::V1(source)) })
+    };
+    for (answer, why) in [
+        (unavailable, "does not know module"),
+        (another, "another module than"),
+        (empty, "another module than"),
+        (|| Answer::of(&api::VersionedModuleSource { module: None }), "without a kind of module"),
+        (|| Answer::Status(Code::Unimplemented, ""), "status 12"),
+        (|| Answer::Status(Code::Unavailable, "later"), "later"),
+        (|| Answer::Hang, "no answer to GetModuleSource"),
+    ] {
+        let node = MockNode::start(World::default()).await;
+        let mut short = settings(&[&node]);
+        short.node.call_deadline = std::time::Duration::from_millis(100);
+        short.node.retries = 1;
+        let client = ChainClient::new(short).unwrap();
         node.on("GetModuleSource", move |_, _| Some(answer()));
         let block = client.pin(AtBlock::LastFinalized).await.unwrap();
         let reading = client.read(&block, TokenId(287)).await.unwrap();
-        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), DecodedWith::Layout));
+        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), Some(DecodedWith::Layout)));
+        let problem = reading.schema_problem.unwrap();
+        assert!(problem.contains(why) && problem.contains(&node.url), "{problem}");
         assert_eq!(client.take_warnings().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_node_that_sends_another_module_is_asked_for_it_no_more_and_the_next_one_is() {
+    let world = World { module: module_with(&schema_returning(&Type::option(AgentRecord::schema()))), ..World::default() };
+    let (first, second) = (MockNode::start(world.clone()).await, MockNode::start(world.clone()).await);
+    first.on("GetModuleSource", |_, _| {
+        let source = api::versioned_module_source::ModuleSourceV1 { value: module_with(&schema_returning(&Type::U8)) };
+        Some(Answer::of(&api::VersionedModuleSource { module: Some(api::versioned_module_source::Module::V1(source)) }))
+    });
+    let alone = ChainClient::new(settings(&[&first])).unwrap();
+    let block = alone.pin(AtBlock::LastFinalized).await.unwrap();
+    for _ in 0..3 {
+        let reading = alone.read(&block, TokenId(287)).await.unwrap();
+        assert_eq!((reading.record, reading.decoded_with), (Some(record(287)), Some(DecodedWith::Layout)));
+        assert!(reading.schema_problem.unwrap().contains("its SHA-256 differs"));
+    }
+    assert_eq!(first.calls().iter().filter(|call| *call == "GetModuleSource").count(), 1);
+
+    let both = ChainClient::new(settings(&[&first, &second])).unwrap();
+    let block = both.pin(AtBlock::LastFinalized).await.unwrap();
+    let reading = both.read(&block, TokenId(287)).await.unwrap();
+    assert_eq!((reading.decoded_with, reading.schema_problem), (Some(DecodedWith::Schema), None));
 }
 
 /// The record of the registry with 2-byte lengths, as some published copies of the proposal have it.
@@ -257,7 +301,7 @@ async fn a_new_program_with_a_filled_cache_takes_four_calls() {
     for calls in [5, 4] {
         let client = ChainClient::new(cached_in(&node, folder.path())).unwrap();
         let block = client.pin(AtBlock::LastFinalized).await.unwrap();
-        assert_eq!(client.read(&block, TokenId(287)).await.unwrap().decoded_with, DecodedWith::Schema);
+        assert_eq!(client.read(&block, TokenId(287)).await.unwrap().decoded_with, Some(DecodedWith::Schema));
         assert_eq!(node.calls().len(), calls);
     }
     // A corrupted file is dropped, and the module downloaded again.
@@ -268,7 +312,7 @@ async fn a_new_program_with_a_filled_cache_takes_four_calls() {
     for calls in [5, 4] {
         let client = ChainClient::new(cached_in(&node, folder.path())).unwrap();
         let block = client.pin(AtBlock::LastFinalized).await.unwrap();
-        assert_eq!(client.read(&block, TokenId(287)).await.unwrap().decoded_with, DecodedWith::Schema);
+        assert_eq!(client.read(&block, TokenId(287)).await.unwrap().decoded_with, Some(DecodedWith::Schema));
         assert_eq!(node.calls().len(), calls);
     }
 }
@@ -348,4 +392,46 @@ async fn c_89_unknown_protocol_versions_and_kinds_do_not_stop_a_read() {
         let block = client.pin(AtBlock::LastFinalized).await.unwrap();
         assert!(client.read(&block, TokenId(287)).await.unwrap().record.is_some(), "{protocol_version}");
     }
+}
+
+/// What a world answers when it is asked properly, with `block` in the metadata.
+fn told_at(world: &World, method: &str, request: &[u8], block: &'static [u8]) -> Option<Answer> {
+    match world.answer(method, request) {
+        Answer::Message(message) => Some(Answer::At(block, message)),
+        other => Some(other),
+    }
+}
+
+/// Of block 100 in the world of the tests, and of none.
+const PINNED: &[u8] = b"0000000000000000000000000000000000000000000000000000000000000064";
+const OTHER: &[u8] = b"0000000000000000000000000000000000000000000000000000000000000063";
+
+#[tokio::test]
+async fn an_answer_made_at_another_block_is_a_nodes_error_and_the_next_one_is_asked() {
+    assert_eq!(World::default().block_hash(100).to_string().as_bytes(), PINNED);
+    for method in ["GetBlockInfo", "GetInstanceInfo", "InvokeInstance"] {
+        for block in [OTHER, b"", b"0x64", b"\xff\xfe", &PINNED[..63]] {
+            let (first, second) = (MockNode::start(World::default()).await, MockNode::start(World::default()).await);
+            first.on(method, move |request, _| told_at(&World::default(), method, request, block));
+            let read = |nodes: Vec<&MockNode>| {
+                let client = ChainClient::new(settings(&nodes)).unwrap();
+                async move { client.read(&client.pin(AtBlock::LastFinalized).await?, TokenId(287)).await }
+            };
+            let error = read(vec![&first]).await.unwrap_err();
+            assert_eq!(error.kind, ChainErrorKind::NodeError, "{method}: {}", error.message);
+            assert!(error.message.contains(method) && error.message.contains("at "), "{}", error.message);
+            assert!(block != OTHER || error.message.contains(std::str::from_utf8(OTHER).unwrap()), "{}", error.message);
+            assert_eq!(read(vec![&first, &second]).await.unwrap().record, Some(record(287)), "{method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_names_the_pinned_block_or_none_is_taken() {
+    let (node, client) = client(World::default()).await;
+    for method in ["GetBlockInfo", "GetInstanceInfo", "InvokeInstance"] {
+        node.on(method, move |request, _| told_at(&World::default(), method, request, PINNED));
+    }
+    let block = client.pin(AtBlock::LastFinalized).await.unwrap();
+    assert_eq!(client.read(&block, TokenId(287)).await.unwrap().record, Some(record(287)));
 }

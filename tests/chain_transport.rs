@@ -1,12 +1,18 @@
 //! What happens between a program and its node: nobody listening, the wrong scheme, load shedding, silence, TLS.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[allow(dead_code, unreachable_pub)]
+#[path = "support/authority.rs"]
+mod authority;
 #[path = "support/mock_node.rs"]
 mod mock_node;
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use authority::{self_signed, Authority};
 use cardproof::chain::{AgentReader, AtBlock, ChainClient, ChainError, ChainErrorKind, ChainSettings, NodeSettings};
 use cardproof::identity::TokenId;
 use mock_node::{quick, settings, settings_for, Answer, MockNode, Relay, World};
@@ -81,6 +87,94 @@ async fn a_private_authority_is_trusted_from_its_file_only() {
     std::fs::write(file.path(), pem).unwrap();
     let trusting = NodeSettings { ca_files: vec![file.path().to_owned()], ..quick() };
     read(ChainSettings { node: trusting, ..settings(&[&node]) }).await.unwrap();
+}
+
+/// Why a node with this TLS is not read from.
+async fn refused(tls: &ServerConfig, trusted: &Path) -> String {
+    let mut tls = tls.clone();
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    let node = MockNode::start_tls(World::default(), TlsAcceptor::from(Arc::new(tls))).await;
+    let trusting = NodeSettings { ca_files: vec![trusted.to_owned()], ..quick() };
+    let error = read(ChainSettings { node: trusting, ..settings(&[&node]) }).await.unwrap_err();
+    assert_eq!(error.kind, ChainErrorKind::NodeUnavailable);
+    assert!(error.message.contains(&node.url), "{}", error.message);
+    error.message
+}
+
+#[tokio::test]
+async fn c_48_each_wrong_certificate_of_a_node_has_the_sentence_of_a_host() {
+    const NAMES: &[&str] = &["127.0.0.1"];
+    let authority = Authority::new("test authority");
+    let other = Authority::new("another authority");
+    let cases = [
+        (authority.expired(NAMES), "it is not trusted: its certificate expired on Wed, 01 Jan 2020 00:00:00 GMT"),
+        (authority.not_yet_valid(NAMES), "its certificate is not valid before Fri, 01 Jan 2500"),
+        (authority.server(&["other.example"]), "its certificate is for another host"),
+        (self_signed(NAMES, false), "its certificate is self-signed; if you trust it, add it with --ca-file"),
+        (self_signed(NAMES, true), "its certificate is self-signed and an authority's own, which no server may show"),
+        (authority.below_intermediate(NAMES, false), "does not send the intermediate"),
+        (other.server_with_root(NAMES), "comes from a private authority"),
+        (other.below_intermediate(NAMES, true), "comes from an unknown authority"),
+        (authority.with_unknown_extension(NAMES), "has an extension that must be understood"),
+        (authority.below_a_server(NAMES), "signed with one that is no authority's"),
+    ];
+    let mut sentences = HashSet::new();
+    for (tls, sentence) in &cases {
+        let message = refused(tls, authority.pem_file()).await;
+        assert!(message.contains(sentence), "{sentence}: {message}");
+        for debris in ["Some(", "\"", "UnknownIssuer", "Other(", "{", "invalid peer certificate", "write http"] {
+            assert!(!message.contains(debris), "{message}");
+        }
+        sentences.insert(message);
+    }
+    assert_eq!(sentences.len(), cases.len());
+}
+
+/// What stands at a port that answers every connection with these bytes, and closes it.
+async fn answers_with(bytes: &'static [u8]) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut question = [0; 4096];
+                let _ = socket.read(&mut question).await;
+                let _ = socket.write_all(bytes).await;
+            });
+        }
+    });
+    let message = read(settings_for(vec![url])).await.unwrap_err().message;
+    server.abort();
+    message
+}
+
+#[tokio::test]
+async fn what_answers_a_handshake_with_something_else_is_told_in_a_sentence() {
+    for (bytes, sentence) in [
+        (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], "it does not speak TLS on this port; does it speak plain http?"),
+        (b"SSH-2.0-x\r\n", "it does not speak TLS on this port; does it speak plain http?"),
+        (b"\x15\x03\x03\0\x02\x02\xf0", "it refuses the TLS handshake: TLS alert 240"),
+        (b"\x15\x03\x03\0\x02\x02\x28", "it refuses the TLS handshake: no common settings"),
+        (b"", "it broke off the TLS handshake"),
+    ] {
+        let message = answers_with(bytes).await;
+        assert!(message.contains(sentence), "{sentence}: {message}");
+        assert!(!message.contains("InvalidContentType") && !message.contains("AlertDescription"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_tls_without_http_2_is_told_as_that() {
+    let authority = Authority::new("test authority");
+    let mut tls = ServerConfig::clone(&authority.server(&["127.0.0.1"]));
+    tls.alpn_protocols = vec![];
+    let node = MockNode::start_tls(World::default(), TlsAcceptor::from(Arc::new(tls))).await;
+    let trusting = NodeSettings { ca_files: vec![authority.pem_file().to_owned()], ..quick() };
+    let error = read(ChainSettings { node: trusting, ..settings(&[&node]) }).await.unwrap_err();
+    assert!(error.message.contains("speaks TLS, but not HTTP/2"), "{}", error.message);
+    let plain = read(settings_for(vec![node.url.replace("https:", "http:")])).await.unwrap_err();
+    assert!(plain.message.contains("speaks TLS: write https://"), "{}", plain.message);
 }
 
 #[tokio::test]

@@ -8,8 +8,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use cardproof::devnet::{Devnet, Preset};
+use concordium_rust_sdk::base::base::{Energy, Nonce};
+use concordium_rust_sdk::base::common::types::TransactionTime;
 use concordium_rust_sdk::base::contracts_common::{Address, Amount, ContractAddress, OwnedContractName, OwnedParameter};
 use concordium_rust_sdk::base::smart_contracts::WasmModule;
+use concordium_rust_sdk::base::transactions::send;
 use concordium_rust_sdk::cis0::{self, StandardIdentifier};
 use concordium_rust_sdk::cis2::{Cis2Contract, Cis2QueryError, TokenId};
 use concordium_rust_sdk::contract_client::{
@@ -19,6 +22,7 @@ use concordium_rust_sdk::indexer::{TransactionIndexer, TraverseConfig};
 use concordium_rust_sdk::types::queries::ProtocolVersionInt;
 use concordium_rust_sdk::types::smart_contracts::{ContractContext, InvokeContractResult};
 use concordium_rust_sdk::types::{AbsoluteBlockHeight, TransactionStatus};
+use concordium_rust_sdk::v2::generated::{self as proto, queries_client::QueriesClient};
 use concordium_rust_sdk::v2::{AccountIdentifier, BlockIdentifier, Endpoint};
 use devnet_client::{call, client, register, registry, token, wallet};
 use futures_util::StreamExt;
@@ -108,6 +112,129 @@ async fn waiting_works_with_delayed_commit_and_finality() {
     let hash = node.send_account_transaction(transaction).await.unwrap();
     let waited = tokio::time::timeout(Duration::from_secs(10), node.wait_until_finalized(&hash)).await;
     assert!(waited.unwrap().unwrap().1.is_success().known_or_err().unwrap());
+    net.shutdown().await;
+}
+
+/// An empty block that is due does not take along what shall still wait.
+#[tokio::test]
+async fn a_transaction_waits_for_its_block_as_long_as_it_shall_whatever_empty_blocks_come() {
+    let delay = Duration::from_millis(700);
+    let net = Devnet::builder().block_time(Duration::from_millis(100)).commit_delay(delay).start().await.unwrap();
+    let mut node = client(&net).await;
+    let wallet = wallet(&net, 1);
+    let mut sent = Vec::new();
+    for nonce in 1..=3 {
+        let call = call(&net, "register", register("https://a.example/"));
+        let began = std::time::Instant::now();
+        let hash = node.send_account_transaction(devnet_client::signed(&wallet, nonce, call, 30_000)).await.unwrap();
+        sent.push((hash, began, net.best_block().height));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    }
+    let mut heights = Vec::new();
+    for (hash, began, height) in sent {
+        while state(&mut node, &hash).await == "received" {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let waited = began.elapsed();
+        assert!(waited >= delay && waited < delay * 3, "{waited:?}");
+        let block = node.wait_until_finalized(&hash).await.unwrap().0;
+        heights.push(node.get_block_info(block).await.unwrap().response.block_height.height);
+        assert!(heights.last().unwrap() > &(height + 2), "empty blocks came meanwhile");
+    }
+    assert!(heights.windows(2).all(|pair| pair[0] < pair[1]), "each waits for itself: {heights:?}");
+    net.shutdown().await;
+}
+
+/// A transaction that comes after one which expired waits until its own expiry, and follows when another closes the gap.
+#[tokio::test]
+async fn a_later_transaction_outlives_the_one_before_it_until_its_own_expiry() {
+    let net = Devnet::builder().manual().start().await.unwrap();
+    let mut node = client(&net).await;
+    let wallet = wallet(&net, 1);
+    let signed = |nonce: u64, seconds: u32| {
+        let expiry = TransactionTime::seconds_after(seconds);
+        let call = call(&net, "register", register("https://a.example/"));
+        send::update_contract(&wallet, wallet.address, Nonce { nonce }, expiry, call, Energy::from(30_000))
+    };
+    let first = node.send_account_transaction(signed(1, 1)).await.unwrap();
+    let second = node.send_account_transaction(signed(2, 600)).await.unwrap();
+    let third = node.send_account_transaction(signed(3, 1)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    net.advance().await.unwrap();
+    assert!(node.get_block_item_status(&first).await.unwrap_err().is_not_found());
+    assert!(node.get_block_item_status(&third).await.unwrap_err().is_not_found());
+    assert_eq!(state(&mut node, &second).await, "received");
+    net.advance().await.unwrap();
+    assert_eq!(state(&mut node, &second).await, "received");
+    // The gap is the next number that is free; the two together then go into one block.
+    assert_eq!(node.get_next_account_sequence_number(&wallet.address).await.unwrap().nonce.nonce, 1);
+    let instead = node.send_account_transaction(signed(1, 600)).await.unwrap();
+    assert_eq!(node.get_next_account_sequence_number(&wallet.address).await.unwrap().nonce.nonce, 3);
+    net.advance().await.unwrap();
+    assert_eq!((state(&mut node, &instead).await, state(&mut node, &second).await), ("finalized", "finalized"));
+    net.shutdown().await;
+}
+
+/// The same on a chain that makes its blocks by itself, which must not look for the missing one without pause.
+#[tokio::test]
+async fn a_gap_is_closed_on_a_chain_that_keeps_its_own_time() {
+    let net =
+        Devnet::builder().block_time(Duration::from_secs(60)).commit_delay(Duration::from_millis(1500)).start().await.unwrap();
+    let mut node = client(&net).await;
+    let wallet = wallet(&net, 1);
+    let signed = |nonce: u64, seconds: u32| {
+        let call = call(&net, "register", register("https://a.example/"));
+        send::update_contract(
+            &wallet,
+            wallet.address,
+            Nonce { nonce },
+            TransactionTime::seconds_after(seconds),
+            call,
+            Energy::from(30_000),
+        )
+    };
+    let first = node.send_account_transaction(signed(1, 0)).await;
+    // At the very end of a second it has expired already.
+    if let Ok(first) = first {
+        let second = node.send_account_transaction(signed(2, 600)).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1800)).await;
+        assert!(node.get_block_item_status(&first).await.unwrap_err().is_not_found());
+        assert_eq!(state(&mut node, &second).await, "received");
+        let height = net.best_block().height;
+        let instead = node.send_account_transaction(signed(1, 600)).await.unwrap();
+        let done = tokio::time::timeout(Duration::from_secs(5), node.wait_until_finalized(&second)).await.unwrap().unwrap().0;
+        assert_eq!(node.wait_until_finalized(&instead).await.unwrap().0, done);
+        assert_eq!(net.best_block().height, height + 1);
+    }
+    net.shutdown().await;
+}
+
+/// Calls that wallets make at their start, and that have one honest answer here.
+#[tokio::test]
+async fn what_there_is_none_of_is_said_to_be_none() {
+    let net =
+        Devnet::builder().finality_delay(Duration::from_secs(60)).block_time(Duration::from_secs(60)).start().await.unwrap();
+    let mut raw = QueriesClient::connect(net.node_url().to_owned()).await.unwrap();
+    let best =
+        || proto::BlockHashInput { block_hash_input: Some(proto::block_hash_input::BlockHashInput::Best(proto::Empty {})) };
+    assert!(raw.get_token_list(best()).await.unwrap().into_inner().message().await.unwrap().is_none());
+    assert!(raw.get_identity_providers(best()).await.unwrap().into_inner().message().await.unwrap().is_none());
+    assert!(raw.get_anonymity_revokers(best()).await.unwrap().into_inner().message().await.unwrap().is_none());
+    let token_id = Some(proto::plt::TokenId { value: "EURe".into() });
+    let request = proto::TokenInfoRequest { block_hash: Some(best()), token_id };
+    assert_eq!(raw.get_token_info(request).await.unwrap_err().code(), tonic::Code::NotFound);
+    let mut node = client(&net).await;
+    let numbers = node.get_next_update_sequence_numbers(BlockIdentifier::Best).await.unwrap().response;
+    assert_eq!((numbers.root_keys.number, numbers.protocol_level_tokens.number), (1, 1));
+
+    let finalized = net.last_finalized();
+    let blocks = [net.commit().await.unwrap(), net.commit().await.unwrap()];
+    let branch = raw.get_branches(proto::Empty {}).await.unwrap().into_inner();
+    let hash = |branch: &proto::Branch| branch.block_hash.clone().unwrap().value;
+    assert_eq!(hash(&branch), finalized.hash);
+    assert_eq!((branch.children.len(), hash(&branch.children[0])), (1, blocks[0].hash.to_vec()));
+    assert_eq!(hash(&branch.children[0].children[0]), blocks[1].hash);
+    assert!(branch.children[0].children[0].children.is_empty());
     net.shutdown().await;
 }
 
@@ -209,6 +336,7 @@ async fn unknown_blocks_and_unsupported_calls_are_told_apart() {
     assert!(node.get_instance_info(ContractAddress::new(77, 0), BlockIdentifier::Best).await.unwrap_err().is_not_found());
     assert!(node.get_block_item_status(&[9; 32].into()).await.unwrap_err().is_not_found());
     let pools = node.get_baker_list(BlockIdentifier::Best).await;
+    // It has no validators, and its blocks name one all the same: no answer would be honest.
     let Err(error) = pools else { panic!("bakers on a devnet") };
     assert!(error.to_string().contains("not implemented") || format!("{error:?}").contains("Unimplemented"), "{error:?}");
     net.shutdown().await;

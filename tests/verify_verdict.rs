@@ -47,7 +47,7 @@ impl AgentReader for Chain {
 
     async fn read(&self, _: &Block, _: TokenId) -> Result<Reading, ChainError> {
         let record = self.at.lock().unwrap().as_ref().unwrap().1.clone();
-        Ok(Reading { record, decoded_with: DecodedWith::Layout, module_ref: ModuleRef([7; 32]) })
+        Ok(Reading { record, decoded_with: Some(DecodedWith::Layout), schema_problem: None, module_ref: ModuleRef([7; 32]) })
     }
 }
 
@@ -384,4 +384,32 @@ async fn a_panic_becomes_internal_error() {
     let verifier = Verifier::new(Faulty, Host::of([served(CARD)]), settings(AtBlock::LastFinalized));
     let verdict = verifier.verify(TokenId(287)).await.unwrap();
     assert_eq!((verdict.reason.as_str(), verdict.matches()), ("internal_error", None));
+}
+
+/// A chain whose module's schema cannot be had.
+struct Schemaless(Chain);
+
+impl AgentReader for Schemaless {
+    async fn pin(&self, at: AtBlock) -> Result<Block, ChainError> {
+        self.0.pin(at).await
+    }
+
+    async fn read(&self, block: &Block, agent: TokenId) -> Result<Reading, ChainError> {
+        let schema_problem = Some("the node at http://node.example does not know module 07".into());
+        Ok(Reading { schema_problem, ..self.0.read(block, agent).await? })
+    }
+}
+
+#[tokio::test]
+async fn a_record_read_without_the_schema_that_should_be_there_carries_a_check_that_says_why() {
+    let chain = Schemaless(Chain::of([Ok(Some(anchored()))]));
+    let verifier = Verifier::new(chain, Host::of([served(CARD)]), settings(AtBlock::LastFinalized));
+    let verdict = verifier.verify(TokenId(287)).await.unwrap();
+    assert_eq!((verdict.matches(), verdict.decoded_with), (Some(true), Some(DecodedWith::Layout)));
+    let [check] = &verdict.checks[..] else { panic!("{:?}", verdict.checks) };
+    assert_eq!((check.code.as_str(), check.severity), ("schema_unavailable", cardproof::Severity::Warning));
+    assert!(check.message.ends_with("the node at http://node.example does not know module 07."), "{}", check.message);
+
+    let plain = Verifier::new(Chain::of([Ok(Some(anchored()))]), Host::of([served(CARD)]), settings(AtBlock::LastFinalized));
+    assert_eq!(plain.verify(TokenId(287)).await.unwrap().checks, []);
 }

@@ -6,8 +6,9 @@ use url::Url;
 
 use crate::card::convert::{read_bytes, Reading};
 use crate::card::{recognise, Dialect, Document};
+use crate::credentials::without_credentials;
 use crate::digest::Sha256Digest;
-use crate::fetch::{check_uri, without_credentials, Body, CardFetcher, FetchFailure, Origin};
+use crate::fetch::{check_uri, Body, CardFetcher, FetchFailure, Origin};
 
 use super::entry::is_reachable;
 use super::{Entry, ListError, OnChain, Transport};

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::card::{edit, Document, Node};
+use crate::card::{edit, hidden, Document, Node};
 use crate::identity::{AgentName, Badge, Caip19, Network};
 
 use super::{ListError, Transport};
@@ -18,7 +18,7 @@ pub struct Entry {
 
 /// Refuses a name that is not shown as it is.
 pub(super) fn require_plain(name: &str) -> Result<(), ListError> {
-    let Some(c) = name.chars().find(|c| is_deceiving(*c)) else { return Ok(()) };
+    let Some(c) = name.chars().find(|c| is_deceiving(*c)).or_else(|| hidden(name)) else { return Ok(()) };
     let why = format!("the name has the character U+{:04X}, which hides or turns round what is shown of it", u32::from(c));
     Err(ListError::Invalid(why))
 }
@@ -132,7 +132,7 @@ impl Entry {
     /// # Errors
     /// See [`Entry::set`].
     pub fn in_place_of(mut self, old: &Self) -> Result<Self, ListError> {
-        let document = Document::parse(old.json.as_bytes());
+        let document = Document::parse_large(old.json.as_bytes());
         for member in document.root().and_then(Node::as_object).unwrap_or_default() {
             let is_replaced = Self::KNOWN.contains(&&*member.key) || member.key == Self::ON_CHAIN;
             if !is_replaced && self.value().get(&*member.key).is_none() {
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_name_that_deceives_and_a_url_that_leads_nowhere_are_refused() {
-        for name in ["a\u{1b}[2J", "a\nb", "a\u{202e}b", "\u{2066}a", "a\u{7f}"] {
+        for name in ["a\u{1b}[2J", "a\nb", "a\u{202e}b", "\u{2066}a", "a\u{7f}", "a\u{200b}", "a\u{3164}"] {
             assert!(Entry::new(name, "http://a").unwrap_err().to_string().contains("U+"), "{name:?}");
         }
         assert!(Entry::new("Bücher 本 \u{1f468}\u{200d}\u{1f4bb}", "http://a").is_ok());

@@ -45,7 +45,7 @@ impl AgentList {
         let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
             invalid(format!("it is not JSON, the first fault is in line {}, column {}", error.line(), error.column()))
         })?;
-        let document = Document::parse(text.as_bytes());
+        let document = Document::parse_large(text.as_bytes());
         let root = document.root().ok_or_else(|| invalid("it is not JSON".into()))?;
         let members = root.as_object().ok_or_else(|| invalid("it is not an object with a list \"agents\"".into()))?;
         if members.iter().filter(|member| member.key == "agents").count() > 1 {
@@ -78,7 +78,7 @@ impl AgentList {
                 let base = before.rsplit_once('\n').map(|(_, base)| base.to_owned()).unwrap_or_default();
                 let whole = Layout::of(&document);
                 // Entries on one line each keep to one line, whatever the document around them looks like.
-                let entry = Layout::of(&Document::parse(slice(first.span.start, first.span.end).as_bytes()));
+                let entry = Layout::of(&Document::parse_large(slice(first.span.start, first.span.end).as_bytes()));
                 Style { layout: Layout { newline: whole.newline, ..entry }, before, end, base }
             }
             _ if members.len() == 1 => {
@@ -101,7 +101,7 @@ impl AgentList {
         let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
             ListError::Invalid(format!("it is not JSON, the first fault is in line {}, column {}", error.line(), error.column()))
         })?;
-        let document = Document::parse(text.as_bytes());
+        let document = Document::parse_large(text.as_bytes());
         let (pointer, what) = if value.is_array() { ("", &value) } else { ("/agents", &value["agents"]) };
         let (Some(items), Some(values)) = (document.get(pointer).and_then(|node| node.as_array()), what.as_array()) else {
             return Err(ListError::Invalid("it is neither an agent list nor a list of agents".into()));

@@ -42,6 +42,7 @@ codes! {
     ByteOrderMark "byte_order_mark" Warning "The document starts with a byte order mark, which many JSON parsers refuse."
     TrailingContent "trailing_content" Error "Something follows the end of the document."
     TooDeep "too_deep" Error "Objects and arrays are nested deeper than parsers accept."
+    TooManyValues "too_many_values" Error "The document holds more values than a card may have here, and was not read."
     DuplicateKey "duplicate_key" Error "An object has the same key twice; parsers disagree which one counts."
     ControlCharacter "control_character" Error "A string holds a control character that JSON wants escaped."
     LoneSurrogate "lone_surrogate" Error "A \\u escape names half a character."

@@ -114,6 +114,7 @@ fn unclear(document: &Document<'_>, which: &'static str) -> impl Iterator<Item =
     codes.sort();
     codes.into_iter().filter_map(move |code| {
         let what = match code {
+            Code::TooManyValues => "has more values than are read",
             Code::InvalidJson | Code::TooDeep => "is not JSON that can be read to its end",
             Code::InvalidUtf8 => "is not valid UTF-8",
             Code::TrailingContent => "goes on behind its end",
@@ -230,12 +231,26 @@ fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
     }
 }
 
-/// `1`, `1.0` and `1e0` are one number; integers are compared exactly, because a double cannot hold them all.
+/// `1`, `1.0` and `1e0` are one number; numbers are compared digit by digit, because a double cannot hold them all.
 fn same_number(a: &str, b: &str) -> bool {
-    match (a.parse::<i128>(), b.parse::<i128>()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b && a.is_finite()),
+    a == b || matches!((decimal(a), decimal(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// The exact value of a JSON number: its sign, its digits without zeros at either end, and the power of ten of the last one. `None` when
+/// the power is too large to count with.
+fn decimal(number: &str) -> Option<(bool, String, i128)> {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: String = whole.chars().chain(fraction.chars()).filter(char::is_ascii_digit).collect();
+    let leading = digits.trim_start_matches('0');
+    let significant = leading.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some((false, String::new(), 0));
     }
+    let zeros = leading.len() - significant.len();
+    let exponent: i128 = exponent.parse().ok()?;
+    let power = exponent.checked_sub(i128::try_from(fraction.len()).ok()?)?.checked_add(i128::try_from(zeros).ok()?)?;
+    Some((mantissa.starts_with('-'), significant.to_owned(), power))
 }
 
 /// How two texts that say the same differ.
@@ -325,6 +340,34 @@ mod tests {
             let diff = diff(&Document::parse(a), &Document::parse(b));
             assert!(!diff.is_formatting_only() && diff.formatting.is_empty(), "{code}");
             assert!(diff.unclear.iter().any(|why| why.contains(code)), "{code}: {:?}", diff.unclear);
+        }
+    }
+
+    #[test]
+    fn numbers_are_equal_when_their_exact_values_are() {
+        for (a, b) in [
+            ("1", "1.0"),
+            ("1", "1e0"),
+            ("10", "1E+1"),
+            ("0.1", "1e-1"),
+            ("-0", "0.000"),
+            ("0", "0e99999999999999999999999999999999999999999"),
+            ("1e400", "10e399"),
+            ("123456789012345678901234567890.5", "1234567890123456789012345678905e-1"),
+        ] {
+            assert!(same_number(a, b) && same_number(b, a), "{a} {b}");
+        }
+        for (a, b) in [
+            ("0.1", "0.10000000000000000001"),
+            ("9007199254740993", "9007199254740992.0"),
+            ("1e400", "1e401"),
+            ("1", "-1"),
+            ("1e-400", "0"),
+            ("100", "10"),
+            ("1e99999999999999999999999999999999999999999", "2e99999999999999999999999999999999999999999"),
+        ] {
+            assert!(!same_number(a, b) && !same_number(b, a), "{a} {b}");
+            assert_eq!(changes(&format!("[{a}]"), &format!("[{b}]")), [("/0".into(), "changed")]);
         }
     }
 

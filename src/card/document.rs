@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Number, Value};
 
 use super::findings::Findings;
-use super::parse;
+use super::{parse, Code};
 
 /// A JSON document that remembers where in its bytes every value stands.
 ///
@@ -74,11 +74,29 @@ impl<'a> Document<'a> {
     /// Objects and arrays nested deeper than this are not read; serde_json has the same limit.
     pub const MAX_DEPTH: usize = 128;
 
+    /// A document with more values than this is not read: each takes up many times its bytes in memory, and 64 MiB can hold 32
+    /// million. A card of 5 MB has 300,000 when it is made of skills.
+    pub const MAX_VALUES: usize = 500_000;
+
     /// Reads a document. There is always a result; what is wrong with it is among the findings of a lint.
     pub fn parse(bytes: &'a [u8]) -> Self {
+        Self::parse_up_to(bytes, Self::MAX_VALUES)
+    }
+
+    /// Reads a document of the user's own that may have any number of values.
+    pub(crate) fn parse_large(bytes: &'a [u8]) -> Self {
+        Self::parse_up_to(bytes, usize::MAX)
+    }
+
+    fn parse_up_to(bytes: &'a [u8], most_values: usize) -> Self {
         let mut faults = Findings::default();
-        let root = parse::root(bytes, &mut faults);
+        let root = parse::root(bytes, most_values, &mut faults);
         Self { bytes, root, faults, marks: OnceLock::new() }
+    }
+
+    /// Whether it was not read because it has more than [`Document::MAX_VALUES`] values.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.faults.codes().any(|code| code == Code::TooManyValues)
     }
 
     /// The bytes that were read.

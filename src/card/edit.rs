@@ -51,7 +51,7 @@ pub fn set(bytes: &[u8], pointer: &str, value: &str) -> Result<Vec<u8>, EditErro
     let plain = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     serde_json::from_slice::<serde::de::IgnoredAny>(plain)
         .map_err(|error| EditError::NotJson { line: error.line(), column: error.column() })?;
-    let document = Document::parse(bytes);
+    let document = Document::parse_large(bytes);
     let layout = Layout::of(&document);
     let root = document.root().ok_or(EditError::NotJson { line: 1, column: 1 })?;
     let segments = segments(pointer).ok_or_else(|| EditError::Pointer(pointer.to_owned()))?;

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Code;
+use crate::credentials::without_credentials;
 
 /// How many findings of one code are told; a hostile document could hold millions.
 pub(super) const PER_CODE: u64 = 100;
@@ -77,9 +78,12 @@ impl Findings {
     }
 }
 
-/// A piece of the card in a sentence: quoted, and cut when long.
+/// A piece of the card in a sentence: quoted, without the credentials of a URL (findings end up in logs), and cut when long.
 pub(super) fn quote(text: &str) -> String {
     const SHOWN: usize = 60;
+    // Cut first, generously: a card may hold megabytes in one text, and a password need not be within what is shown.
+    let start = text.char_indices().nth(SHOWN * 10).map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
+    let text = &*without_credentials(start);
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("\"{}…\"", text.get(..end).unwrap_or_default()),
         None => format!("\"{text}\""),

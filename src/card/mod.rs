@@ -13,6 +13,7 @@ mod code;
 mod dialect;
 mod document;
 mod findings;
+mod invisible;
 mod layout;
 mod lint;
 mod parse;
@@ -24,6 +25,8 @@ pub use crate::Severity;
 pub use code::Code;
 pub use dialect::{recognise, Dialect};
 pub use document::{Document, Kind, Member, Node, Position};
+#[cfg(feature = "agents")]
+pub(crate) use invisible::hidden;
 #[cfg(feature = "agents")]
 pub(crate) use layout::Layout;
 pub use lint::{lint, ChainFacts, LintContext};

@@ -17,7 +17,7 @@ const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 struct Stop;
 
 /// Reads a whole document; `None` when it is not JSON.
-pub(super) fn root<'a>(bytes: &'a [u8], findings: &mut Findings) -> Option<Node<'a>> {
+pub(super) fn root<'a>(bytes: &'a [u8], most_values: usize, findings: &mut Findings) -> Option<Node<'a>> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         findings.add(Code::InvalidUtf8, 0, || "The document is encoded in UTF-16; JSON is exchanged in UTF-8.".into());
         return None;
@@ -31,7 +31,7 @@ pub(super) fn root<'a>(bytes: &'a [u8], findings: &mut Findings) -> Option<Node<
         findings.add(Code::ByteOrderMark, 0, || Code::ByteOrderMark.sentence().into());
         at = BYTE_ORDER_MARK.len();
     }
-    let mut reader = Reader { bytes, text, at, findings };
+    let mut reader = Reader { bytes, text, at, values_left: most_values, findings };
     let root = reader.value(0).ok()?;
     reader.skip_space();
     if reader.at < bytes.len() {
@@ -57,6 +57,7 @@ struct Reader<'a, 'f> {
     /// The bytes as text, when they are all valid.
     text: Option<&'a str>,
     at: usize,
+    values_left: usize,
     findings: &'f mut Findings,
 }
 
@@ -106,6 +107,12 @@ impl<'a> Reader<'a, '_> {
     fn value(&mut self, depth: usize) -> Result<Node<'a>, Stop> {
         self.skip_space();
         let start = self.at;
+        let Some(left) = self.values_left.checked_sub(1) else {
+            let why = format!("The document holds more than {} values, and was not read.", Document::MAX_VALUES);
+            self.findings.add(Code::TooManyValues, start, || why);
+            return Err(Stop);
+        };
+        self.values_left = left;
         let kind = match self.peek() {
             Some(b'{' | b'[') if depth >= Document::MAX_DEPTH => {
                 let why = format!("Objects and arrays are nested more than {} deep; nothing more was read.", Document::MAX_DEPTH);
@@ -412,7 +419,7 @@ mod tests {
     #[test]
     fn the_findings_of_a_hostile_document_are_counted_not_kept() {
         let mut findings = Findings::default();
-        root(&vec![0xff; 1_000_000], &mut findings);
+        root(&vec![0xff; 1_000_000], Document::MAX_VALUES, &mut findings);
         assert_eq!(findings.omitted(), 999_900);
         assert!(findings.sorted().len() <= 101);
         let many: String = (0..50_000).map(|n| format!("\"{}\":1,", n / 2)).collect();

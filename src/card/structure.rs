@@ -153,6 +153,8 @@ fn read(error: &ValidationError<'_>) -> (Code, Option<String>, String) {
             let actual = with_article(JsonType::from(error.instance().as_ref()));
             (Code::WrongType, None, format!("This is {actual}, where {expected} belongs"))
         }
+        ValidationErrorKind::Pattern { .. } => (Code::EmptyValue, None, "This text is blank".into()),
+        ValidationErrorKind::MinProperties { .. } => (Code::EmptyValue, None, "This object is empty".into()),
         ValidationErrorKind::MinLength { .. } => (Code::EmptyValue, None, "This text is empty".into()),
         ValidationErrorKind::MinItems { .. } => (Code::EmptyValue, None, "This list is empty".into()),
         ValidationErrorKind::MaxLength { limit } => (Code::TooLong, None, format!("This text has more than {limit} characters")),

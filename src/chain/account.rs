@@ -125,7 +125,10 @@ impl Node {
             }),
         };
         let answer =
-            self.call("GetAccountInfo", request, |mut node, request| async move { node.get_account_info(request).await }).await;
+            self.call_at("GetAccountInfo", block.hash, request, |mut node, request| async move {
+                node.get_account_info(request).await
+            })
+            .await;
         let info = match answer {
             Err(failure) if failure.code == Code::NotFound => {
                 // The status does not say which of the two is missing: only a known block makes it the account.
@@ -160,7 +163,10 @@ impl Node {
         let method = "GetBlockChainParameters";
         let request = api::BlockHashInput::from(block.hash);
         let answer =
-            self.call(method, request, |mut node, request| async move { node.get_block_chain_parameters(request).await }).await?;
+            self.call_at(method, block.hash, request, |mut node, request| async move {
+                node.get_block_chain_parameters(request).await
+            })
+            .await?;
         let (euro, ccd) = match answer.parameters.ok_or_else(|| self.lacks(method, "a version of them it knows"))? {
             Parameters::V0(parameters) => (parameters.euro_per_energy, parameters.micro_ccd_per_euro),
             Parameters::V1(parameters) => (parameters.euro_per_energy, parameters.micro_ccd_per_euro),

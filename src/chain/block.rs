@@ -69,9 +69,9 @@ impl Node {
         };
         let request = api::BlockHashInput { block_hash_input: Some(input) };
         let answer =
-            self.call("GetBlockInfo", request, |mut node, request| async move { node.get_block_info(request).await }).await;
-        let info = match (answer, at) {
-            (Ok(info), _) => info,
+            self.answer("GetBlockInfo", request, |mut node, request| async move { node.get_block_info(request).await }).await;
+        let answer = match (answer, at) {
+            (Ok(answer), _) => answer,
             (Err(failure), AtBlock::Hash(hash)) if failure.code == Code::NotFound => {
                 return Err(self.error(ChainErrorKind::BlockNotFound, format_args!("knows no block {hash}")));
             }
@@ -80,6 +80,7 @@ impl Node {
             }
             (Err(failure), _) => return Err(failure.error),
         };
+        let (metadata, info, _) = answer.into_parts();
         let lacks = |what| self.lacks("GetBlockInfo", what);
         let hash = info.hash.and_then(|hash| hash32(&hash.value)).ok_or_else(|| lacks("the block's hash"))?;
         let block = Block {
@@ -87,6 +88,7 @@ impl Node {
             height: info.height.ok_or_else(|| lacks("the block's height"))?.value,
             time: Timestamp(info.slot_time.ok_or_else(|| lacks("the block's time"))?.value),
         };
+        self.check_block("GetBlockInfo", block.hash, &metadata)?;
         let as_asked = match at {
             AtBlock::LastFinalized => true,
             AtBlock::Hash(hash) => hash == block.hash,

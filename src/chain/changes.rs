@@ -106,15 +106,15 @@ impl Node {
     async fn changes_in(&self, block: &Block, registry: ContractAddress) -> Result<(u32, RegistryChanges), ChainError> {
         let height = block.height;
         let read = |mut node: super::node::Queries, request: api::BlockHashInput| async move {
-            let mut summaries = node.get_block_transaction_events(request).await?.into_inner();
+            let (metadata, mut summaries, extensions) = node.get_block_transaction_events(request).await?.into_parts();
             let (mut told, mut changes) = (0_u32, RegistryChanges::default());
             while let Some(summary) = summaries.message().await? {
                 told = told.saturating_add(1);
                 changes.see(summary, registry, height);
             }
-            Ok(Response::new((told, changes)))
+            Ok(Response::from_parts(metadata, (told, changes), extensions))
         };
-        match self.call("GetBlockTransactionEvents", block.hash.into(), read).await {
+        match self.call_at("GetBlockTransactionEvents", block.hash, block.hash.into(), read).await {
             Err(failure) if failure.code == Code::NotFound => {
                 Err(self.error(ChainErrorKind::BlockNotFound, format_args!("knows no block {}", block.hash)))
             }

@@ -131,15 +131,20 @@ impl ChainClient {
         let value = match answer.outcome {
             Ok(value) => value,
             Err(rejection) if means_no_agent(&rejection) => {
-                return Ok(Reading { record: None, decoded_with: DecodedWith::Layout, module_ref: answer.module_ref });
+                let module_ref = answer.module_ref;
+                return Ok(Reading { record: None, decoded_with: None, schema_problem: None, module_ref });
             }
             Err(rejection) => return Err(rejected(&call.receive_name, &rejection)),
         };
-        let module = match self.module(block, answer.module_ref).await {
-            Ok(module) => Some(module),
+        let (module, schema_problem) = match self.module(block, answer.module_ref).await {
+            Ok(module) => {
+                let unreadable = |problem| format!("the schema embedded in it cannot be read: {problem}");
+                let problem = module.schema_problem.as_ref().map(unreadable);
+                (Some(module), problem)
+            }
             Err(error) => {
                 self.modules.warn(format!("records are read by the fixed layout: {error}"));
-                None
+                (None, Some(error.message))
             }
         };
         let schema = module.as_ref().and_then(|module| module.return_type(CONTRACT, entry_point));
@@ -148,7 +153,7 @@ impl ChainClient {
             None => (registry::decode_agent_of(&value), DecodedWith::Layout),
         };
         let record = record.map_err(|error| undecodable(&call.receive_name, &error.to_string()))?;
-        Ok(Reading { record, decoded_with, module_ref: answer.module_ref })
+        Ok(Reading { record, decoded_with: Some(decoded_with), schema_problem, module_ref: answer.module_ref })
     }
 
     /// Refuses a block that is too old to say how things stand, or whose age nobody can tell.
@@ -288,10 +293,38 @@ fn described_bytes(value: &[u8]) -> String {
 }
 
 pub(super) fn in_words(time: Duration) -> String {
+    let millis = time.subsec_millis();
     match time.as_secs() {
-        seconds @ 0..=119 => format!("{seconds} seconds"),
+        0 if millis == 1 => "1 millisecond".into(),
+        0 => format!("{millis} milliseconds"),
+        1 if millis == 0 => "1 second".into(),
+        seconds @ 1..=9 if millis != 0 => format!("{} seconds", format!("{seconds}.{millis:03}").trim_end_matches('0')),
+        seconds @ 1..=119 => format!("{seconds} seconds"),
         seconds @ 120..=7199 => format!("{} minutes", seconds / 60),
         seconds @ 7200..=172_799 => format!("{} hours", seconds / 3600),
         seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_of_time_is_never_said_to_be_nothing_when_it_is_something() {
+        for (millis, words) in [
+            (0, "0 milliseconds"),
+            (1, "1 millisecond"),
+            (999, "999 milliseconds"),
+            (1_000, "1 second"),
+            (1_500, "1.5 seconds"),
+            (10_001, "10 seconds"),
+            (119_000, "119 seconds"),
+            (120_000, "2 minutes"),
+            (7_200_000, "2 hours"),
+            (172_800_000, "2 days"),
+        ] {
+            assert_eq!(in_words(Duration::from_millis(millis)), words);
+        }
     }
 }

@@ -80,7 +80,10 @@ impl Node {
     async fn ask_instance(&self, block: &Block, address: ContractAddress) -> Result<Instance, ChainError> {
         let request = api::InstanceInfoRequest { block_hash: Some(block.hash.into()), address: Some(address.into()) };
         let answer =
-            self.call("GetInstanceInfo", request, |mut node, request| async move { node.get_instance_info(request).await }).await;
+            self.call_at("GetInstanceInfo", block.hash, request, |mut node, request| async move {
+                node.get_instance_info(request).await
+            })
+            .await;
         let info = match answer {
             Err(failure) if failure.code == Code::NotFound => {
                 // The status does not say which of the two is missing: only a known block makes it the contract.
@@ -116,7 +119,10 @@ impl Node {
             energy: call.energy.map(|value| api::Energy { value }),
         };
         let answer =
-            self.call("InvokeInstance", request, |mut node, request| async move { node.invoke_instance(request).await }).await;
+            self.call_at("InvokeInstance", block.hash, request, |mut node, request| async move {
+                node.invoke_instance(request).await
+            })
+            .await;
         let response = match answer {
             Err(failure) if failure.code == Code::NotFound => {
                 // The status does not say what is missing. An invoker that is no account is told apart, because it is no fault of the

@@ -8,6 +8,7 @@ mod block;
 mod cache;
 mod changes;
 mod client;
+mod connector;
 mod contract;
 mod diagnose;
 mod foreign;

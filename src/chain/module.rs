@@ -44,8 +44,15 @@ impl Module {
 
 impl Node {
     /// The source of a module as the chain hashes it: version and length, 4 bytes big-endian each, then the code. Its
-    /// SHA-256 is its reference, or it is not returned.
+    /// SHA-256 is its reference, or it is not returned. A node that sent something else once is asked no more.
     pub(crate) async fn module_source(&self, block: &Block, reference: ModuleRef) -> Result<Vec<u8>, ChainError> {
+        let another = || {
+            let what = format_args!("answered with another module than {reference}: its SHA-256 differs");
+            self.error(ChainErrorKind::NodeError, what)
+        };
+        if self.sent_another(reference) {
+            return Err(another());
+        }
         let request = api::ModuleSourceRequest {
             block_hash: Some(block.hash.into()),
             module_ref: Some(api::ModuleRef { value: reference.0.to_vec() }),
@@ -65,8 +72,8 @@ impl Node {
         let length = u32::try_from(code.len()).unwrap_or(u32::MAX);
         let source = [&version.to_be_bytes()[..], &length.to_be_bytes(), &code].concat();
         if Sha256Digest::of(&source).0 != reference.0 {
-            let what = format_args!("answered with another module than {reference}: its SHA-256 differs");
-            return Err(self.error(ChainErrorKind::NodeError, what));
+            self.remember_another(reference);
+            return Err(another());
         }
         Ok(source)
     }

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::error::Error;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +8,7 @@ use std::time::Duration;
 use concordium_rust_sdk::v2::generated::{queries_client::QueriesClient, Empty};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{sleep, timeout, Instant};
+use tonic::metadata::MetadataMap;
 use tonic::transport::Channel;
 use tonic::{Code, Response, Status};
 
@@ -15,11 +16,13 @@ use super::contract::Instance;
 use super::foreign::shortened;
 use super::reach;
 use super::target::Target;
-use super::{BlockHash, ChainError, ChainErrorKind, NodeSettings};
+use super::{BlockHash, ChainError, ChainErrorKind, ModuleRef, NodeSettings};
 use crate::identity::{ContractAddress, GenesisHash, Network};
 
 /// How many blocks' instances a node's answers are remembered for.
 const REMEMBERED_INSTANCES: usize = 8;
+/// Where an answer says which block it was made at, in hexadecimal digits.
+const ANSWERED_AT: &str = "blockhash";
 
 /// The client of the node's API as it is generated from its definition.
 pub(crate) type Queries = QueriesClient<Channel>;
@@ -39,6 +42,8 @@ pub(crate) struct Node {
     /// Whether the node behind the present connection was found to be of the expected network.
     verified: AtomicBool,
     instances: Mutex<VecDeque<((BlockHash, ContractAddress), InstanceCell)>>,
+    /// The modules in whose place the node sent something else. It is not asked for them again.
+    other_modules: Mutex<HashSet<ModuleRef>>,
 }
 
 /// A call that failed.
@@ -67,12 +72,17 @@ impl Node {
             in_flight: Semaphore::new(settings.max_in_flight.max(1)),
             verified: AtomicBool::new(false),
             instances: Mutex::new(VecDeque::new()),
+            other_modules: Mutex::default(),
         })
     }
 
     /// Scheme, host and port.
     pub(crate) fn url(&self) -> &str {
         &self.target.url
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
     }
 
     pub(crate) fn uses_tls(&self) -> bool {
@@ -97,13 +107,49 @@ impl Node {
         F: Fn(Queries, R) -> Fut,
         Fut: Future<Output = Result<Response<T>, Status>>,
     {
+        self.answer(method, request, ask).await.map(Response::into_inner)
+    }
+
+    /// As [`call`](Self::call), for an answer that must be of `block`: one that names another block answers another question.
+    pub(crate) async fn call_at<R, T, F, Fut>(&self, method: &str, block: BlockHash, request: R, ask: F) -> Result<T, CallError>
+    where
+        R: Clone,
+        F: Fn(Queries, R) -> Fut,
+        Fut: Future<Output = Result<Response<T>, Status>>,
+    {
+        let answer = self.answer(method, request, ask).await?;
+        self.check_block(method, block, answer.metadata())?;
+        Ok(answer.into_inner())
+    }
+
+    /// Compares the block that an answer says it was made at with the one that was named. A node need not say it.
+    pub(super) fn check_block(&self, method: &str, asked: BlockHash, metadata: &MetadataMap) -> Result<(), CallError> {
+        for told in metadata.get_all(ANSWERED_AT) {
+            let mut hash = [0; 32];
+            let what = match hex::decode_to_slice(told.as_bytes(), &mut hash) {
+                Ok(()) if hash == asked.0 => continue,
+                Ok(()) => format!("answered {method} at block {}, where block {asked} was asked about", BlockHash(hash)),
+                Err(_) => format!("answered {method} at a block whose hash cannot be read"),
+            };
+            return Err(CallError { code: Code::Unknown, error: self.error(ChainErrorKind::NodeError, what) });
+        }
+        Ok(())
+    }
+
+    /// The answer with its metadata, under the rules of [`call`](Self::call).
+    pub(super) async fn answer<R, T, F, Fut>(&self, method: &str, request: R, ask: F) -> Result<Response<T>, CallError>
+    where
+        R: Clone,
+        F: Fn(Queries, R) -> Fut,
+        Fut: Future<Output = Result<Response<T>, Status>>,
+    {
         // Held during the waits as well: a node that sheds load is not helped by more callers.
         let _permit = self.in_flight.acquire().await;
         let give_up = Instant::now() + self.settings.patience;
         let (mut repeated, mut breaks) = (0, 0);
         loop {
             let failure = match timeout(self.settings.call_deadline, ask(self.client(), request.clone())).await {
-                Ok(Ok(answer)) => return Ok(answer.into_inner()),
+                Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => Failure::Status(status),
                 Err(_) => {
                     // The connection may be half open: the next call gets a new one.
@@ -172,6 +218,16 @@ impl Node {
         locked(&self.instances).retain(|(_, cell)| !Arc::ptr_eq(cell, failed));
     }
 
+    /// Whether the node sent something else in the place of this module before.
+    pub(super) fn sent_another(&self, module: ModuleRef) -> bool {
+        locked(&self.other_modules).contains(&module)
+    }
+
+    /// Remembers that the node sent something else in the place of this module.
+    pub(super) fn remember_another(&self, module: ModuleRef) {
+        locked(&self.other_modules).insert(module);
+    }
+
     fn client(&self) -> Queries {
         let mut channel = locked(&self.channel);
         QueriesClient::new(channel.get_or_insert_with(|| self.target.channel()).clone())
@@ -194,7 +250,7 @@ impl Node {
                 return self.unreachable(&cause).await;
             }
             // Only a status of our own transport has a source: the wire carries none.
-            Failure::Status(status) if status.source().is_some() => return self.unreachable(&reach::innermost(&status)).await,
+            Failure::Status(status) if status.source().is_some() => return self.unreachable(&reach::cause(&status)).await,
             Failure::Status(status) => status,
         };
         if let Some(http) = http_status_of_a_proxy(&status) {

@@ -7,9 +7,11 @@ use futures_util::future::join_all;
 use tokio::net::{lookup_host, TcpStream};
 use tokio::time::timeout;
 
+use super::connector::ConnectError;
 use super::foreign::shortened;
 use super::target::Target;
 use super::NodeSettings;
+use crate::tls;
 
 /// How long each step of looking into a failed connection may take.
 const STEP: Duration = Duration::from_secs(2);
@@ -32,19 +34,14 @@ pub(super) async fn explain(target: &Target, settings: &NodeSettings, cause: &st
         let (wrong, right) = if target.tls { ("does not speak TLS", "http") } else { ("speaks TLS", "https") };
         return format!("the port at {tried} {wrong}: write {right}:// instead");
     }
-    let certificate = if cause.contains("CaUsedAsEndEntity") {
-        "; this certificate is an authority's own, which no server may show: make one with basicConstraints CA:FALSE, or sign one \
-         with it"
-    } else if cause.contains("UnknownIssuer") {
-        "; a private authority can be added with its certificate file, the system's with native roots"
-    } else {
-        ""
-    };
-    format!("{cause} (tried {tried}){certificate}")
+    format!("{cause} (tried {tried})")
 }
 
-/// The innermost cause of a failed call, which is the one that helps.
-pub(super) fn innermost(error: &dyn Error) -> String {
+/// The cause of a failed call that helps: what TLS makes of it, or the innermost one.
+pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
+    if let Some(fault) = tls::explain(error) {
+        return format!("it {fault}");
+    }
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;
@@ -70,13 +67,19 @@ async fn other_loopback(target: &Target, tried: &[SocketAddr]) -> String {
     String::new()
 }
 
+/// Whether a connection failed in a way in which only a server that speaks TLS makes it fail.
+fn answers_in_tls(error: &(dyn Error + 'static)) -> bool {
+    let spoke = tls::find(error).is_some_and(|fault| !matches!(fault, rustls::Error::InvalidMessage(_)));
+    spoke || matches!(tls::find(error), Some(ConnectError::NoHttp2))
+}
+
 async fn speaks_other_scheme(target: &Target, settings: &NodeSettings) -> bool {
     let Ok(other) = target.with_other_scheme(settings) else { return false };
     let mut client = QueriesClient::new(other.channel());
     match timeout(STEP, client.get_consensus_info(Empty {})).await {
         Ok(Ok(_)) => true,
         // Any status that came over the wire, and not from our own transport, proves that the scheme is right.
-        Ok(Err(status)) => status.source().is_none() || (other.tls && innermost(&status).contains("certificate")),
+        Ok(Err(status)) => status.source().is_none() || (other.tls && answers_in_tls(&status)),
         Err(_) => false,
     }
 }

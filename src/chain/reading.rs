@@ -91,8 +91,12 @@ impl DecodedWith {
 pub struct Reading {
     /// The record, or `None` when there is no such agent.
     pub record: Option<AgentRecord>,
-    /// How the answer was read.
-    pub decoded_with: DecodedWith,
+    /// How the answer was read; `None` when there was nothing to read, because the contract said by a rejection that there is no
+    /// such agent.
+    pub decoded_with: Option<DecodedWith>,
+    /// Why the schema of the module could not be had or read, where the layout stands in for it: a sentence without its end. `None`
+    /// when the module has no schema that says how the answer is built.
+    pub schema_problem: Option<String>,
     /// The module the contract ran at that block.
     pub module_ref: ModuleRef,
 }

@@ -41,6 +41,17 @@ impl Nodes {
             // It would agree with itself.
             return Err(configuration(format!("the node at {} is named twice", node.url())));
         }
+        // One after the other it may have several names; of several that shall agree, none may be there twice.
+        if settings.quorum.is_some() {
+            let mut pairs =
+                all.iter().enumerate().flat_map(|(index, node)| all.iter().take(index).map(move |other| (other, node)));
+            if let Some((one, other)) = pairs.find(|(one, other)| one.target().is_same_place(other.target())) {
+                let (one, other) = (one.url(), other.url());
+                return Err(configuration(format!(
+                    "the nodes at {one} and {other} are one and the same, which agrees with itself"
+                )));
+            }
+        }
         if let Some(quorum) = settings.quorum.filter(|quorum| quorum.get() > all.len()) {
             return Err(configuration(format!("{quorum} nodes shall agree, and only {} are configured", all.len())));
         }

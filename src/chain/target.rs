@@ -1,13 +1,16 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::CertificateDer;
-use rustls::RootCertStore;
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tonic::transport::{Channel, Endpoint, Uri};
 use url::{Host, Url};
 
+use super::connector::{Connector, HTTP2};
 use super::foreign::shortened;
 use super::{ChainError, ChainErrorKind, NodeSettings};
+use crate::tls;
 
 /// Where a node listens, and how to connect to it.
 pub(super) struct Target {
@@ -18,6 +21,8 @@ pub(super) struct Target {
     pub(super) port: u16,
     pub(super) tls: bool,
     endpoint: Endpoint,
+    /// Where TLS is spoken.
+    connector: Option<Connector>,
 }
 
 impl Target {
@@ -35,6 +40,16 @@ impl Target {
         Self::connectable(host, port, tls, settings)
     }
 
+    /// Whether both are the same port of the same machine, as far as can be told without asking anybody: whatever the scheme, however
+    /// an address is written, and whether this machine is named or its loopback address given.
+    pub(super) fn is_same_place(&self, other: &Self) -> bool {
+        self.port == other.port
+            && match (Place::of(&self.host), Place::of(&other.host)) {
+                (Place::Localhost, Place::Address(ip)) | (Place::Address(ip), Place::Localhost) => ip.is_loopback(),
+                (one, other) => one == other,
+            }
+    }
+
     /// The same address with the other scheme. Never used for a read: only to find out which of the two is spoken there.
     pub(super) fn with_other_scheme(&self, settings: &NodeSettings) -> Result<Self, ChainError> {
         Self::connectable(self.host.clone(), self.port, !self.tls, settings)
@@ -44,24 +59,56 @@ impl Target {
         let scheme = if tls { "https" } else { "http" };
         let authority = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let url = format!("{scheme}://{authority}");
-        let mut endpoint = Endpoint::from_shared(url.clone())
+        let no_url = |_| unusable(&url, "it is not a URL");
+        let origin: Uri = url.parse().map_err(no_url)?;
+        // What is connected to has no TLS in the library's eyes; what the requests name has.
+        let endpoint = Endpoint::from_shared(format!("http://{authority}"))
             .map_err(|_| unusable(&url, "it is not a URL"))?
+            .origin(origin)
             .connect_timeout(settings.connect_timeout)
             .tcp_nodelay(true)
             .http2_keep_alive_interval(settings.keep_alive_interval)
             .keep_alive_timeout(settings.keep_alive_timeout)
             .keep_alive_while_idle(true);
-        if tls {
-            let tls_config = tls_config(settings)?.domain_name(host.clone());
-            endpoint =
-                endpoint.tls_config(tls_config).map_err(|_| unusable(&url, "its host cannot be a name in a certificate"))?;
-        }
-        Ok(Self { url, host, port, tls, endpoint })
+        let connector = if tls {
+            let name = ServerName::try_from(host.clone());
+            let name = name.map_err(|_| unusable(&url, "its host cannot be a name in a certificate"))?;
+            Some(Connector::new(tls_config(settings)?, name))
+        } else {
+            None
+        };
+        Ok(Self { url, host, port, tls, endpoint, connector })
     }
 
     /// A connection that is made at the first call, and again whenever it was lost.
     pub(super) fn channel(&self) -> Channel {
-        self.endpoint.connect_lazy()
+        match &self.connector {
+            Some(connector) => self.endpoint.connect_with_connector_lazy(connector.clone()),
+            None => self.endpoint.connect_lazy(),
+        }
+    }
+}
+
+/// What a host's name or address stands for.
+#[derive(PartialEq)]
+enum Place<'a> {
+    Address(IpAddr),
+    /// This machine, by whichever of its loopback addresses.
+    Localhost,
+    Name(&'a str),
+}
+
+impl<'a> Place<'a> {
+    fn of(host: &'a str) -> Self {
+        let host = host.strip_suffix('.').unwrap_or(host);
+        match host.parse::<IpAddr>().map(|ip| ip.to_canonical()) {
+            // Connecting to no address in particular connects to this machine.
+            Ok(IpAddr::V4(ip)) if ip.is_unspecified() => Self::Address(Ipv4Addr::LOCALHOST.into()),
+            Ok(IpAddr::V6(ip)) if ip.is_unspecified() => Self::Address(Ipv6Addr::LOCALHOST.into()),
+            Ok(ip) => Self::Address(ip),
+            Err(_) if host == "localhost" || host.ends_with(".localhost") => Self::Localhost,
+            Err(_) => Self::Name(host),
+        }
     }
 }
 
@@ -90,21 +137,21 @@ fn unusable(text: &str, why: &str) -> ChainError {
     ChainError::new(ChainErrorKind::Configuration, format!("the node's URL {} cannot be used: {why}", shortened(shown)))
 }
 
-fn tls_config(settings: &NodeSettings) -> Result<ClientTlsConfig, ChainError> {
+fn tls_config(settings: &NodeSettings) -> Result<ClientConfig, ChainError> {
+    let configuration = |message: &str| ChainError::new(ChainErrorKind::Configuration, message);
     let mut roots = RootCertStore::empty();
     for file in &settings.ca_files {
         add_authorities(&mut roots, file)?;
     }
-    let mut config = ClientTlsConfig::new();
     if settings.native_roots {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
-            return Err(ChainError::new(ChainErrorKind::Configuration, "this system has no certificate authorities to trust"));
+            return Err(configuration("this system has no certificate authorities to trust"));
         }
     } else {
-        config = config.with_webpki_roots();
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    Ok(config.trust_anchors(roots.roots))
+    tls::client_config(roots, settings.native_roots, &[HTTP2]).map_err(|_| configuration("TLS cannot be set up"))
 }
 
 fn add_authorities(roots: &mut RootCertStore, file: &Path) -> Result<(), ChainError> {
@@ -114,7 +161,7 @@ fn add_authorities(roots: &mut RootCertStore, file: &Path) -> Result<(), ChainEr
     let mut found = 0;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|_| refused("it is not PEM".into()))?;
-        roots.add(certificate).map_err(|error| refused(format!("a certificate in it is not an authority: {error}")))?;
+        roots.add(certificate).map_err(|_| refused("a certificate in it cannot be an authority's".into()))?;
         found += 1;
     }
     if found == 0 {
@@ -158,6 +205,33 @@ mod tests {
             let error = target(url).err().unwrap();
             assert_eq!(error.kind, ChainErrorKind::Configuration, "{url}");
             assert!(error.message.contains(word), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn a_place_is_the_same_however_it_is_written() {
+        let same = |one: &str, other: &str| target(one).unwrap().is_same_place(&target(other).unwrap());
+        for (one, other) in [
+            ("http://127.0.0.1:20000", "http://localhost:20000"),
+            ("http://[::1]:20000", "http://localhost.:20000"),
+            ("http://127.0.0.1:20000", "http://[::ffff:127.0.0.1]:20000"),
+            ("http://127.0.0.1:20000", "http://[::ffff:7f00:1]:20000"),
+            ("http://127.0.0.1:20000", "http://2130706433:20000"),
+            ("http://127.0.0.1:20000", "http://0.0.0.0:20000"),
+            ("http://127.0.0.1:20000", "https://127.0.0.1:20000"),
+            ("http://10.0.0.1:80", "http://[::ffff:10.0.0.1]"),
+            ("https://node.example", "https://NODE.example.:443"),
+        ] {
+            assert!(same(one, other) && same(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("http://127.0.0.1:20000", "http://127.0.0.1:20001"),
+            ("http://127.0.0.1:20000", "http://[::1]:20000"),
+            ("http://127.0.0.1:20000", "http://127.0.0.2:20000"),
+            ("http://localhost:20000", "http://10.0.0.1:20000"),
+            ("https://a.example", "https://b.example"),
+        ] {
+            assert!(!same(one, other) && !same(other, one), "{one} {other}");
         }
     }
 

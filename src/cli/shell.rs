@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use cardproof::fetch::without_credentials;
+use cardproof::credentials::without_credentials;
 use cardproof::report::{self, Line, Tone};
 use cardproof::verify::Verdict;
 use serde::Serialize;

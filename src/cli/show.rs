@@ -1,4 +1,4 @@
-use cardproof::chain::{AgentReader, AtBlock, Block, Reading};
+use cardproof::chain::{AgentReader, AtBlock, Block, DecodedWith, Reading};
 use cardproof::identity::{AgentName, Badge, Caip19, ContractAddress, Network};
 use cardproof::registry::{AgentRecord, ExternalReference, MetadataEntry, ReferenceKind};
 use cardproof::report::{BlockDocument, ContractDocument};
@@ -107,7 +107,7 @@ impl AgentDocument {
             caip19: Caip19 { chain: network.caip2(), badge }.to_string(),
             block: block.into(),
             module_ref: reading.module_ref.to_string(),
-            decoded_with: reading.decoded_with.as_str(),
+            decoded_with: reading.decoded_with.unwrap_or(DecodedWith::Layout).as_str(),
             owner_account: record.owner_account.to_string(),
             agent_uri: record.agent_uri.clone(),
             metadata_hash: record.metadata_hash.map(|digest| digest.to_string()),
@@ -179,6 +179,7 @@ fn lines(
         lines.push(("metadata", format!("{} = {}", entry.key, entry.text.unwrap_or(format!("0x{}", entry.value)))));
     }
     lines.push(("block", format!("{} {} at {}", block.height, block.hash, block.time)));
-    lines.push(("module", format!("{}, read with the {}", reading.module_ref, reading.decoded_with.as_str())));
+    let how = reading.decoded_with.map(|how| format!(", read with the {}", how.as_str())).unwrap_or_default();
+    lines.push(("module", format!("{}{how}", reading.module_ref)));
     lines
 }

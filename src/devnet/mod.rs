@@ -4,15 +4,18 @@
 //! contract execution engine, and keeps the state of every block. It is **not** a consensus node: one process makes all
 //! blocks, there are no validators and no peers, fees are burnt, and its accounts' keys are public knowledge.
 //!
+//! It also speaks gRPC-web over HTTP/1.1 for pages in a browser, of any origin: a hostile page can do with this chain what anybody
+//! can, who knows the published keys. Nothing else on the machine is reachable through it.
+//!
 //! | room | what |
 //! |---|---|
 //! | `engine` | the state of the chain and what a transaction or a view does to it |
 //! | `history` | blocks, each with the state at its end |
-//! | `admission` | what a transaction must satisfy before it may wait for a block |
-//! | `node` | making and finalizing blocks |
+//! | `admission`, `pending` | what a transaction must satisfy before it may wait for a block; those that wait |
+//! | `node`, `draft` | making and finalizing blocks; one in the making |
 //! | `store` | keeping them on disk |
 //! | `convert` | engine results as the node's messages |
-//! | `service` | the calls, by topic |
+//! | `service`, `web` | the calls, by topic; the same calls from a browser |
 //! | `wallet`, `genesis` | test accounts; the first block |
 //!
 //! ```no_run
@@ -26,16 +29,19 @@
 mod admission;
 mod builder;
 mod convert;
+mod draft;
 mod engine;
 mod error;
 mod genesis;
 mod history;
 mod net;
 mod node;
+mod pending;
 mod server;
 mod service;
 mod store;
 mod wallet;
+mod web;
 
 pub use builder::{Builder, Preset};
 pub use error::DevnetError;

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::engine::{update_all, Effect};
 use super::history::Block;
-use super::node::{Node, SubmitError};
+use super::node::{Node, SubmitError, Which};
 use super::store::DataFolder;
 use super::{admission, server, Builder, DevnetError, TestAccount};
 use crate::digest::Sha256Digest;
@@ -183,7 +183,7 @@ impl Devnet {
     /// # Errors
     /// [`DevnetError`] when it cannot be written to the data folder.
     pub async fn commit(&self) -> Result<BlockRef, DevnetError> {
-        self.node.make_blocks(true).await?;
+        self.node.make_blocks(Which::All, true).await?;
         Ok(self.best_block())
     }
 

@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -9,9 +8,11 @@ use tokio::sync::{broadcast, watch, Notify};
 use tokio::time::Instant;
 
 use super::admission::{self, Refusal};
-use super::engine::{execute, View, World, MAX_BLOCK_ENERGY};
+use super::draft::Draft;
+use super::engine::{execute, Execution, View, World};
 use super::genesis::Genesis;
 use super::history::{Block, Hash, History, Transaction};
+use super::pending::Pending;
 use super::store::{Log, Record};
 use super::wallet::TestAccount;
 use super::DevnetError;
@@ -37,6 +38,15 @@ pub(super) enum Timing {
     Manual,
 }
 
+/// Which of the waiting transactions a block shall hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that have waited as long as they shall.
+    Due,
+    /// All.
+    All,
+}
+
 /// Why a transaction was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SubmitError {
@@ -48,10 +58,7 @@ pub(super) enum SubmitError {
 
 struct State {
     history: History,
-    /// Received and not yet in a block, in the order of arrival.
-    pending: Vec<Arc<Transaction>>,
-    /// Since when the oldest of them waits.
-    pending_since: Option<Instant>,
+    pending: Pending,
     /// Blocks that wait to be finalized, and until when.
     unfinalized: VecDeque<(u64, Instant)>,
     last_block_at: Instant,
@@ -80,8 +87,7 @@ impl Node {
         let block = genesis.block(&accounts)?;
         let state = State {
             history: History::new(block),
-            pending: Vec::new(),
-            pending_since: None,
+            pending: Pending::default(),
             unfinalized: VecDeque::new(),
             last_block_at: Instant::now(),
         };
@@ -172,6 +178,13 @@ impl Node {
         }
     }
 
+    fn commit_delay(&self) -> Duration {
+        match self.timing {
+            Timing::Automatic { commit_delay, .. } => commit_delay,
+            Timing::Manual => Duration::ZERO,
+        }
+    }
+
     /// Whether blocks are made on demand only.
     pub(super) fn is_manual(&self) -> bool {
         self.timing == Timing::Manual
@@ -207,7 +220,7 @@ impl Node {
 
     /// Whether a transaction waits for a block.
     pub(super) fn is_pending(&self, hash: &Hash) -> bool {
-        self.read().pending.iter().any(|transaction| transaction.hash == *hash)
+        self.read().pending.contains(hash)
     }
 
     /// The account's next free sequence number, and whether all before it are finalized.
@@ -224,7 +237,7 @@ impl Node {
         let first = state.history.last_finalized().height + 1;
         let blocks = (first..=state.history.best().height).filter_map(|height| state.history.at_height(height));
         let committed = blocks.flat_map(|block| block.transactions.iter().map(|(transaction, _)| transaction));
-        let all = committed.chain(&state.pending).filter(|transaction| transaction.sender().is_alias(&account));
+        let all = committed.chain(state.pending.all()).filter(|transaction| transaction.sender().is_alias(&account));
         all.map(|transaction| transaction.hash).collect()
     }
 
@@ -235,31 +248,30 @@ impl Node {
         let hash = transaction.hash;
         {
             let mut state = self.write();
-            let known = state.history.transaction(&hash).is_some() || state.pending.iter().any(|other| other.hash == hash);
+            let known = state.history.transaction(&hash).is_some() || state.pending.contains(&hash);
             if known {
                 return Err(Refusal::Duplicate.into());
             }
             let next = next_nonce(&state, transaction.sender());
             let best = state.history.best();
             admission::check_now(&transaction, &best.world, next, time_after(best), &self.genesis.rates)?;
-            state.pending.push(transaction);
-            state.pending_since.get_or_insert_with(Instant::now);
+            state.pending.push(transaction, Instant::now() + self.commit_delay());
         }
         match self.timing {
             Timing::Automatic { commit_delay: Duration::ZERO, .. } => {
-                self.make_blocks(false).await?;
+                self.make_blocks(Which::Due, false).await?;
             }
             _ => self.wake.notify_one(),
         }
         Ok(hash)
     }
 
-    /// Makes blocks until nothing waits; with `even_empty`, at least one.
-    pub(super) async fn make_blocks(self: &Arc<Self>, even_empty: bool) -> Result<(), DevnetError> {
+    /// Makes blocks until nothing of it waits; with `even_empty`, at least one.
+    pub(super) async fn make_blocks(self: &Arc<Self>, which: Which, even_empty: bool) -> Result<(), DevnetError> {
         let node = self.clone();
         let made = tokio::task::spawn_blocking(move || {
             let mut even_empty = even_empty;
-            while node.make_block(even_empty)? {
+            while node.make_block(which, even_empty)? {
                 even_empty = false;
             }
             Ok(())
@@ -269,60 +281,43 @@ impl Node {
         result
     }
 
-    /// Makes one block of what waits. Says whether it made one.
-    fn make_block(&self, even_empty: bool) -> Result<bool, DevnetError> {
+    /// Makes one block. Says whether it made one.
+    fn make_block(&self, which: Which, even_empty: bool) -> Result<bool, DevnetError> {
         let mut log = lock(&self.making);
         if *self.closed.borrow() {
             return Err(DevnetError::Internal("it was shut down".into()));
         }
         let (parent, queue) = {
             let state = self.read();
-            (state.history.best().clone(), state.pending.clone())
+            let queue = match which {
+                Which::All => state.pending.all().cloned().collect(),
+                Which::Due => state.pending.due(Instant::now()),
+            };
+            (state.history.best().clone(), queue)
         };
         if queue.is_empty() && !even_empty {
             return Ok(false);
         }
         let time = time_after(&parent);
-        let mut world = (*parent.world).clone();
-        let mut transactions = Vec::new();
-        let mut done = Vec::new();
-        let mut energy_left = MAX_BLOCK_ENERGY;
-        for transaction in queue {
-            let order = transaction.order();
-            if order.energy.energy > energy_left {
-                break;
-            }
-            done.push(transaction.hash);
-            let next = world.nonce(order.sender);
-            // What was true on arrival may not be any more: the transaction is dropped, as a validator would.
-            if admission::check_now(&transaction, &world, next, time, &self.genesis.rates).is_err() {
-                continue;
-            }
-            let before = world.clone();
-            let run = || execute(&mut world, &order, Timestamp::from_timestamp_millis(time), &self.genesis.rates);
-            match catch_unwind(AssertUnwindSafe(run)) {
-                Ok(execution) => {
-                    energy_left = energy_left.saturating_sub(execution.energy.energy);
-                    transactions.push((transaction, execution));
-                }
-                // A contract that trips a precondition of the engine must not take the chain down.
-                Err(_) => world = before,
-            }
-        }
+        let mut draft = Draft::on((*parent.world).clone(), time);
+        // One that came too early may follow one of its account that came later.
+        let mut held = queue;
+        while draft.take(&mut held, &self.genesis.rates) && !held.is_empty() {}
+        let Draft { world, transactions, done, .. } = draft;
         if transactions.is_empty() && !even_empty {
-            self.forget(&done);
+            Self::settle(&mut self.write(), &done, &held);
             return Ok(false);
         }
         let block = Arc::new(Self::assemble(&parent, time, world, transactions));
         if let Some(log) = log.as_mut() {
             if let Err(error) = log.append(&block) {
-                self.forget(&done);
+                Self::settle(&mut self.write(), &done, &held);
                 return Err(error);
             }
         }
         let mut state = self.write();
         state.history.push(block.clone());
-        drop_pending(&mut state, &done);
+        Self::settle(&mut state, &done, &held);
         let now = Instant::now();
         state.last_block_at = now;
         // Sent under the lock, so that nobody sees a block out of order.
@@ -337,12 +332,7 @@ impl Node {
         Ok(true)
     }
 
-    fn assemble(
-        parent: &Block,
-        time: u64,
-        world: World,
-        transactions: Vec<(Arc<Transaction>, super::engine::Execution)>,
-    ) -> Block {
+    fn assemble(parent: &Block, time: u64, world: World, transactions: Vec<(Arc<Transaction>, Execution)>) -> Block {
         let height = parent.height + 1;
         Block {
             height,
@@ -355,8 +345,9 @@ impl Node {
         }
     }
 
-    fn forget(&self, hashes: &[Hash]) {
-        drop_pending(&mut self.write(), hashes);
+    fn settle(state: &mut State, done: &[Hash], held: &[Arc<Transaction>]) {
+        state.pending.remove(done);
+        state.pending.hold(held);
     }
 
     /// Finalizes all blocks up to this height.
@@ -388,12 +379,12 @@ impl Node {
 
     /// Makes empty blocks, delayed blocks and delayed finality happen, for ever.
     pub(super) async fn keep_time(self: Arc<Self>) {
-        let Timing::Automatic { block_time, commit_delay, .. } = self.timing else { return };
+        let Timing::Automatic { block_time, .. } = self.timing else { return };
         loop {
             let (empty_at, commit_at, finalize_at) = {
                 let state = self.read();
                 let empty_at = state.last_block_at + block_time;
-                (empty_at, state.pending_since.map(|since| since + commit_delay), state.unfinalized.front().map(|(_, at)| *at))
+                (empty_at, state.pending.next_due(), state.unfinalized.front().map(|(_, at)| *at))
             };
             let next = [commit_at, finalize_at].into_iter().flatten().fold(empty_at, Instant::min);
             tokio::select! {
@@ -409,7 +400,7 @@ impl Node {
                 }
             }
             let due = commit_at.is_some_and(|at| at <= now);
-            if (due || empty_at <= now) && self.make_blocks(empty_at <= now).await.is_err() {
+            if (due || empty_at <= now) && self.make_blocks(Which::Due, empty_at <= now).await.is_err() {
                 // The disk may be full: whoever sends a transaction hears of it. Do not spin.
                 tokio::time::sleep(block_time).await;
             }
@@ -418,14 +409,7 @@ impl Node {
 }
 
 fn next_nonce(state: &State, account: AccountAddress) -> u64 {
-    let waiting = state.pending.iter().filter(|transaction| transaction.sender().is_alias(&account));
-    let waiting = waiting.map(|transaction| transaction.nonce() + 1).max().unwrap_or(0);
-    waiting.max(state.history.best().world.nonce(account))
-}
-
-fn drop_pending(state: &mut State, hashes: &[Hash]) {
-    state.pending.retain(|transaction| !hashes.contains(&transaction.hash));
-    state.pending_since = if state.pending.is_empty() { None } else { Some(Instant::now()) };
+    state.pending.next_nonce(account, state.history.best().world.nonce(account))
 }
 
 /// The time of the block after this one: now, and later than it.

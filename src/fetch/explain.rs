@@ -1,9 +1,6 @@
 use std::error::Error;
 use std::io;
-use std::time::{Duration, SystemTime};
 
-use rustls::pki_types::UnixTime;
-use rustls::{AlertDescription, CertificateError};
 use url::Url;
 
 use super::address::way_in;
@@ -11,7 +8,8 @@ use super::outcome::FailureKind;
 use super::resolve::NameError;
 use super::stop::Stop;
 use super::target::host_of;
-use super::trust::ChainFault;
+
+use crate::tls::{explain, find, links};
 
 /// Why a request brought no answer. A request through a proxy is connected, and its name resolved, on the way to the proxy.
 pub(super) fn no_answer(error: &reqwest::Error, url: &Url, proxied: bool) -> Stop {
@@ -23,8 +21,8 @@ pub(super) fn no_answer(error: &reqwest::Error, url: &Url, proxied: bool) -> Sto
     if let Some(name) = find::<NameError>(error) {
         return name_stop(name, host);
     }
-    if let Some(tls) = find::<rustls::Error>(error) {
-        return tls_stop(tls, host);
+    if let Some(fault) = explain(error) {
+        return Stop::new(FailureKind::TlsFailure, format!("{host} {fault}"));
     }
     let io_kind = io_kinds(error).next();
     if error.is_connect() {
@@ -114,76 +112,10 @@ fn connect_stop(error: &reqwest::Error, io_kind: Option<io::ErrorKind>, url: &Ur
     Stop::new(kind, message).passing(true)
 }
 
-fn tls_stop(error: &rustls::Error, host: &str) -> Stop {
-    use rustls::Error as Tls;
-    let message = match error {
-        Tls::InvalidCertificate(fault) => format!("{host} is not trusted: {}", certificate_fault(fault)),
-        Tls::InvalidMessage(_) => format!("{host} does not speak TLS on this port; does it speak plain http?"),
-        Tls::PeerIncompatible(_) => format!("{host} has no TLS version or cipher in common with us; TLS 1.2 and 1.3 are spoken"),
-        Tls::AlertReceived(alert) => format!("{host} refuses the TLS handshake: {}", alert_reason(*alert)),
-        Tls::NoCertificatesPresented => format!("{host} presents no certificate"),
-        _ => format!("{host} breaks the TLS protocol"),
-    };
-    Stop::new(FailureKind::TlsFailure, message)
-}
-
-fn certificate_fault(fault: &CertificateError) -> String {
-    use CertificateError as Fault;
-    match fault {
-        Fault::Expired => "its certificate has expired".to_owned(),
-        Fault::ExpiredContext { not_after, .. } => format!("its certificate expired on {}", date(*not_after)),
-        Fault::NotValidYet => "its certificate is not valid yet".to_owned(),
-        Fault::NotValidYetContext { not_before, .. } => format!("its certificate is not valid before {}", date(*not_before)),
-        Fault::NotValidForName | Fault::NotValidForNameContext { .. } => "its certificate is for another host".to_owned(),
-        Fault::Revoked => "its certificate has been revoked".to_owned(),
-        Fault::UnknownIssuer => "its certificate comes from an unknown authority".to_owned(),
-        Fault::BadEncoding => "its certificate is malformed".to_owned(),
-        Fault::BadSignature => "the signature of its certificate is wrong".to_owned(),
-        Fault::InvalidPurpose | Fault::InvalidPurposeContext { .. } => "its certificate is not for servers".to_owned(),
-        Fault::Other(other) => match other.0.downcast_ref::<ChainFault>() {
-            Some(fault) => fault.to_string(),
-            None => "its certificate breaks a rule for server certificates".to_owned(),
-        },
-        _ => "its certificate uses what this program cannot check".to_owned(),
-    }
-}
-
-fn alert_reason(alert: AlertDescription) -> String {
-    match alert {
-        AlertDescription::HandshakeFailure => "no common settings".to_owned(),
-        AlertDescription::ProtocolVersion => "no common version of TLS".to_owned(),
-        AlertDescription::UnrecognisedName => "it does not know the name".to_owned(),
-        AlertDescription::AccessDenied => "access denied".to_owned(),
-        AlertDescription::CertificateRequired => "it demands a certificate from us".to_owned(),
-        AlertDescription::InternalError => "an error of its own".to_owned(),
-        other => format!("TLS alert {}", u8::from(other)),
-    }
-}
-
-fn date(time: UnixTime) -> String {
-    let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs()));
-    // The date format ends with the year 9999.
-    let shown = at.filter(|_| time.as_secs() < 253_402_300_800);
-    shown.map_or_else(|| "a date far in the future".to_owned(), httpdate::fmt_http_date)
-}
-
-/// An error and its causes. An I/O error hides what it wraps from `source`, so it is opened here.
-fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |link| {
-        let link: &'a (dyn Error + 'static) = *link;
-        let wrapped = link.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        wrapped.map(|inner| inner as &(dyn Error + 'static)).or_else(|| link.source())
-    })
-}
-
 /// What kinds of I/O error there are among the causes; wrappers say nothing themselves.
 fn io_kinds<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = io::ErrorKind> + 'a {
     let kinds = links(error).filter_map(|link| link.downcast_ref::<io::Error>()).map(io::Error::kind);
     kinds.filter(|kind| *kind != io::ErrorKind::Other)
-}
-
-pub(super) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    links(error).find_map(|link| link.downcast_ref::<T>())
 }
 
 /// The causes below an error of the HTTP client, whose own text only says that there is one.
@@ -219,25 +151,5 @@ mod tests {
         let error = Outer(io::Error::other(NameError::Empty));
         assert_eq!(chain(&error), "outer: the name has no address");
         assert!(find::<NameError>(&error).is_some());
-    }
-
-    #[test]
-    fn c_48_each_certificate_fault_has_its_own_sentence() {
-        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-        let faults = [
-            CertificateError::Expired,
-            CertificateError::NotValidYet,
-            CertificateError::NotValidForName,
-            CertificateError::Revoked,
-            CertificateError::UnknownIssuer,
-            CertificateError::BadEncoding,
-            CertificateError::BadSignature,
-            CertificateError::InvalidPurpose,
-            CertificateError::ExpiredContext { time: at(0), not_after: at(0) },
-            CertificateError::NotValidYetContext { time: at(0), not_before: at(u64::MAX) },
-        ];
-        let sentences: std::collections::HashSet<_> = faults.iter().map(certificate_fault).collect();
-        assert_eq!(sentences.len(), faults.len());
-        assert!(sentences.contains("its certificate expired on Thu, 01 Jan 1970 00:00:00 GMT"));
     }
 }

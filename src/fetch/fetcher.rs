@@ -19,7 +19,7 @@ use super::resolve::{Resolve, SystemResolver};
 use super::retry::pause;
 use super::settings::{FetchSettings, FetchSetupError};
 use super::stop::Stop;
-use super::surplus::{Answered, SurplusProbe};
+use super::surplus::{may_be_cut, Answered, SurplusProbe};
 use super::target::{check_hop, check_uri, host_of, invalid, redirect_target, Target};
 use super::trust::TrustRoots;
 use super::{CardFetcher, Origin};
@@ -117,7 +117,7 @@ impl CardFetcher for Fetcher {
     async fn look_again(&self, uri: &str, fetched: Fetched, expected: Sha256Digest) -> Fetched {
         let parts = &self.parts;
         match Target::of(uri, &parts.settings) {
-            Ok(Target::Http(_)) => parts.check_length(fetched).await,
+            Ok(Target::Http(_)) if may_be_cut(&fetched.body, expected) => parts.check_length(fetched).await,
             Ok(Target::Ipfs(path)) if parts.gateways.len() > 1 => {
                 parts.ask_other_gateways(path, expected).await.unwrap_or(fetched)
             }

@@ -12,7 +12,6 @@ mod answer;
 mod body;
 mod client;
 pub mod coding;
-mod credentials;
 pub mod data_uri;
 mod deadline;
 mod explain;
@@ -34,7 +33,6 @@ mod trust;
 
 pub use address::{AddressClass, AddressPolicy};
 pub use body::{Body, BodyStream, OverCap};
-pub use credentials::without_credentials;
 pub use fetcher::Fetcher;
 pub use outcome::{FailureKind, FetchFailure, FetchTrace, Fetched, Hop};
 pub use post::{PostUrl, Posted};

@@ -7,7 +7,8 @@ use hyper_util::client::legacy::Error as ClientError;
 use reqwest::{Client, RequestBuilder, Response};
 
 use super::client::GuardedClient;
-use super::explain::{closed_without_answer, find};
+use super::explain::closed_without_answer;
+use crate::tls::find;
 
 /// The connections that have brought an answer, by our end and the server's. Our ends are few, so this stays small.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::outcome::{FailureKind, FetchFailure, FetchTrace};
-use super::without_credentials;
+use crate::credentials::without_credentials;
 
 /// Why a step of a fetch ended it: a failure before the trace is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use url::{Position, Url};
 
+use super::body::Body;
 use crate::digest::{Sha256Digest, Sha256Stream};
 
 /// How long the whole look may take. What it cannot find out by then does not change a verdict.
@@ -24,6 +25,19 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// How long more bytes are waited for where the server does not close, as it is asked to.
 const LINGER: Duration = Duration::from_millis(500);
+
+/// Whether a body that is not the `expected` one looks like the beginning of a card. A complete document of another content does not, nor
+/// does what is no card at all: their hosts are not asked twice.
+pub(super) fn may_be_cut(body: &Body, expected: Sha256Digest) -> bool {
+    let Some(bytes) = &body.kept else { return true };
+    let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let lacks_its_end = || [&b"\n"[..], b"\r\n"].iter().any(|end| Sha256Digest::of(&[bytes, *end].concat()) == expected);
+    match start.first() {
+        None => true,
+        Some(b'{' | b'[') => serde_json::from_slice::<serde::de::IgnoredAny>(start).is_err() || lacks_its_end(),
+        Some(_) => false,
+    }
+}
 
 /// An HTTP/1 answer whose body ended where its `Content-Length` said.
 pub(super) struct Answered<'a> {
@@ -109,4 +123,22 @@ where
     }
     let more = timeout(LINGER, parts.io.into_inner().read_u8()).await;
     Ok(matches!(more, Ok(Ok(_))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_be_a_beginning_is_asked_for_again() {
+        let card = b"{\"name\":\"a card\"}\n";
+        let expected = Sha256Digest::of(card);
+        let may_be_cut = |bytes: &[u8]| super::may_be_cut(&Body::read(bytes, u64::MAX).unwrap(), expected);
+        for cut in [&card[..card.len() - 1], &card[..card.len() - 2], &card[..3], b"", b"\xef\xbb\xbf{"] {
+            assert!(may_be_cut(cut), "{cut:?}");
+        }
+        for whole in [&b"{\"name\":\"another card\"}"[..], b"[]\n", b"<html>", b"\n <!DOCTYPE html>", b"a text"] {
+            assert!(!may_be_cut(whole), "{whole:?}");
+        }
+    }
 }

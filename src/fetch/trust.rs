@@ -1,12 +1,8 @@
 use std::path::Path;
-use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::WebPkiServerVerifier;
-use rustls::crypto::{ring, verify_tls12_signature, verify_tls13_signature, CryptoProvider};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
 
 use super::settings::{FetchSettings, FetchSetupError};
 
@@ -44,16 +40,7 @@ impl TrustRoots {
 
     /// The TLS settings of the HTTP client: these roots, TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.
     pub(super) fn client_config(&self) -> Result<ClientConfig, FetchSetupError> {
-        let provider = Arc::new(ring::default_provider());
-        let verifier = Verifier::new(self, &provider)?;
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(FetchSetupError::Tls)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(config)
+        crate::tls::client_config(self.store.clone(), self.native, &[b"h2", b"http/1.1"]).map_err(FetchSetupError::Tls)
     }
 }
 
@@ -65,114 +52,6 @@ fn add_pem_file(store: &mut RootCertStore, path: &Path) -> Result<(), FetchSetup
         return Err(FetchSetupError::NoRoots { path: path.to_owned() });
     }
     Ok(())
-}
-
-/// What is wrong with a chain that leads to no trusted authority. The TLS library calls all of these an unknown issuer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ChainFault {
-    #[error("no certificate authority is trusted: the system's certificate store is empty; leave out --native-roots or add one with --ca-file")]
-    NoNativeRoots,
-    #[error("no certificate authority is trusted; add one with --ca-file")]
-    NoRoots,
-    #[error("its certificate is self-signed; if you trust it, add it with --ca-file")]
-    SelfSigned,
-    #[error("its certificate comes from a private authority that is not trusted; if you trust it, add it with --ca-file")]
-    PrivateAuthority,
-    #[error("the server does not send the intermediate certificate between its own and a trusted authority, or the authority is unknown (--ca-file adds one)")]
-    MissingIntermediate,
-    #[error("its certificate comes from an unknown authority; --native-roots trusts the system's, --ca-file adds one")]
-    UnknownAuthority,
-}
-
-/// Verifies exactly as the TLS library does; only where that ends at an unknown issuer, it looks at the chain to say which
-/// kind of unknown.
-#[derive(Debug)]
-struct Verifier {
-    /// `None` when there is no root at all, which the library's verifier cannot be built with.
-    inner: Option<Arc<WebPkiServerVerifier>>,
-    provider: Arc<CryptoProvider>,
-    empty: ChainFault,
-}
-
-impl Verifier {
-    fn new(roots: &TrustRoots, provider: &Arc<CryptoProvider>) -> Result<Self, FetchSetupError> {
-        let inner = if roots.store.is_empty() {
-            None
-        } else {
-            let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots.store.clone()), Arc::clone(provider));
-            Some(builder.build().map_err(|error| FetchSetupError::Tls(rustls::Error::General(error.to_string())))?)
-        };
-        let empty = if roots.native { ChainFault::NoNativeRoots } else { ChainFault::NoRoots };
-        Ok(Self { inner, provider: Arc::clone(provider), empty })
-    }
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let Some(inner) = &self.inner else {
-            return Err(fault(self.empty));
-        };
-        inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map_err(|error| match error {
-            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-                fault(unknown_issuer(end_entity, intermediates))
-            }
-            // A self-signed certificate is often marked as an authority, which is refused before its issuer is looked for.
-            rustls::Error::InvalidCertificate(CertificateError::Other(_)) if is_self_issued(end_entity) => {
-                fault(ChainFault::SelfSigned)
-            }
-            other => other,
-        })
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-fn fault(fault: ChainFault) -> rustls::Error {
-    rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))
-}
-
-fn unknown_issuer(end_entity: &CertificateDer<'_>, intermediates: &[CertificateDer<'_>]) -> ChainFault {
-    if is_self_issued(end_entity) {
-        ChainFault::SelfSigned
-    } else if intermediates.iter().any(is_self_issued) {
-        ChainFault::PrivateAuthority
-    } else if intermediates.is_empty() {
-        ChainFault::MissingIntermediate
-    } else {
-        ChainFault::UnknownAuthority
-    }
-}
-
-/// Whether a certificate names itself as its issuer, as roots and self-signed ones do.
-fn is_self_issued(certificate: &CertificateDer<'_>) -> bool {
-    webpki::EndEntityCert::try_from(certificate).is_ok_and(|parsed| parsed.issuer() == parsed.subject())
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ const STD: i32 = i32::MIN;
 
 const KNOWN: &[(i32, &str, &str)] = &[
     (-7200, "AgentNotFound", "The registry has no agent with this token id."),
-    (-7201, "Unauthorized", "The sender is not the agent's owner or operator, or is a contract."),
+    (-7201, "Unauthorized", "The sender may not do this: only the agent's owner may set its URI and revoke it, an operator of the owner may do some of the \
+         rest, and a contract nothing."),
     (-7202, "AgentRevoked", "The agent is revoked, which cannot be undone."),
     (-7203, "InvalidReceiver", "An agent can be transferred to an account only."),
     (-7204, "ExternalReferenceTaken", "Another active agent has this external reference."),

@@ -5,13 +5,16 @@ use std::fmt;
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
+    /// The last moment of the year 9999.
+    const LAST_DATE: Self = Self(253_402_300_799_999);
+
     /// RFC 3339 in UTC with milliseconds and `Z`, as our own documents write times.
     ///
-    /// RFC 3339 has years of four digits: a later time, which only a hostile node would send, is written as the last moment of
-    /// the year 9999.
+    /// RFC 3339 has years of four digits: a later time, which only a hostile node or contract would give, is written as the number
+    /// it is.
     pub fn to_rfc3339(self) -> String {
-        const LAST: Timestamp = Timestamp(253_402_300_799_999);
-        self.min(LAST).date().map_or(self.0.to_string(), |date| date.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+        let date = self.date().filter(|_| self <= Self::LAST_DATE);
+        date.map_or(self.0.to_string(), |date| date.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
     }
 
     /// RFC 3339 with `+00:00`, as the contract's schema JSON writes times: milliseconds only when there are any.
@@ -36,7 +39,11 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_rfc3339())
+        f.write_str(&self.to_rfc3339())?;
+        match *self {
+            time if time > Self::LAST_DATE => f.write_str(" ms since 1970"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -54,10 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_of_range_is_a_number_and_not_a_crash() {
-        for hostile in [u64::MAX, 1 << 63, 1_000_000_000_000_000] {
-            assert_eq!(Timestamp(hostile).to_rfc3339(), "9999-12-31T23:59:59.999Z");
+    fn a_time_out_of_range_is_the_number_it_is_and_neither_a_date_nor_a_crash() {
+        for hostile in [u64::MAX, 1 << 63, 1_000_000_000_000_000, 253_402_300_800_000] {
+            assert_eq!(Timestamp(hostile).to_rfc3339(), hostile.to_string());
+            assert_eq!(Timestamp(hostile).to_string(), format!("{hostile} ms since 1970"));
         }
+        assert_eq!(Timestamp(253_402_300_799_999).to_string(), "9999-12-31T23:59:59.999Z");
     }
 
     #[test]

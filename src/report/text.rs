@@ -87,8 +87,8 @@ pub fn details(verdict: &Verdict) -> Vec<Line> {
     }
     lines.add("expected", verdict.anchored_sha256.map(|digest| digest.to_string()));
     lines.add("block", verdict.block.map(|block| format!("{} {} at {}", block.height, block.hash, block.time)));
-    let how = verdict.decoded_with.map_or("layout", |how| how.as_str());
-    lines.add("module", verdict.module_ref.map(|module| format!("{module}, read with the {how}")));
+    let how = verdict.decoded_with.map(|how| format!(", read with the {}", how.as_str())).unwrap_or_default();
+    lines.add("module", verdict.module_ref.map(|module| format!("{module}{how}")));
     lines.0
 }
 

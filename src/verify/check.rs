@@ -27,6 +27,13 @@ impl Check {
         Self { code: "record_inconsistent".into(), severity: Severity::Warning, message }
     }
 
+    /// The module's schema could not be had, so the record was read without it.
+    pub(super) fn of_schema_problem(problem: &str) -> Self {
+        let message =
+            format!("The record was read by the fixed layout instead of the schema of the registry's module: {problem}.");
+        Self { code: "schema_unavailable".into(), severity: Severity::Warning, message }
+    }
+
     /// The card is too large to be kept, so nothing but its hash is known.
     pub(super) fn not_checked() -> Self {
         let message = "The card is larger than 1 MiB, so what it says was not checked.";

@@ -255,7 +255,7 @@ impl Verdict {
 
     pub(crate) fn found(&mut self, block: Block, reading: &Reading) {
         self.block = Some(block);
-        self.decoded_with = Some(reading.decoded_with);
+        self.decoded_with = reading.decoded_with;
         self.module_ref = Some(reading.module_ref);
         let record = reading.record.as_ref();
         self.anchor = record.map(|record| Anchor { owner: record.owner_account, status: record.status });
@@ -265,6 +265,7 @@ impl Verdict {
             (Some(record), Some(asked)) => record.consistency(asked).into_iter().map(Check::of_inconsistency).collect(),
             _ => Vec::new(),
         };
+        self.checks.extend(reading.schema_problem.as_deref().map(Check::of_schema_problem));
         self.anchored_sha256 = record.and_then(|record| record.metadata_hash);
     }
 

@@ -75,7 +75,12 @@ impl AgentReader for Chain {
         tokio::time::sleep(Duration::from_millis(1)).await;
         self.open.fetch_sub(1, Ordering::SeqCst);
         match (self.records)(block.height, agent.0) {
-            Ok(record) => Ok(Reading { record, decoded_with: DecodedWith::Layout, module_ref: ModuleRef([7; 32]) }),
+            Ok(record) => Ok(Reading {
+                record,
+                decoded_with: Some(DecodedWith::Layout),
+                schema_problem: None,
+                module_ref: ModuleRef([7; 32]),
+            }),
             Err(kind) => Err(ChainError { kind, message: "the node said no".into() }),
         }
     }

@@ -59,6 +59,33 @@ const CASES: &[Case] = &[
     (SOCIETY, "\"visibility\": \"public\"", "\"visibility\": \"everyone\"", Code::NotAllowedValue, "/metadata/visibility"),
     (SOCIETY, "\"name\": \"research-pro\"", "\"name\": \"\"", Code::EmptyValue, "/name"),
     ("uumit", "\"schemes\": [\"apiKey\"]", "\"scheme\": \"apiKey\"", Code::MissingField, "/authentication/schemes"),
+    ("erc8004", "\"name\": \"Weather Desk\"", "\"name\": \" \\u3000\"", Code::EmptyValue, "/name"),
+    ("erc8004", "\"https://weather.example.com/mcp\"", "\"\"", Code::EmptyValue, "/services/1/endpoint"),
+    (
+        "erc8004",
+        "\"services\": [",
+        "\"endpoints\": [{\"name\": \"A2A\", \"endpoint\": \"\"}], \"services\": [",
+        Code::EmptyValue,
+        "/endpoints/0/endpoint",
+    ),
+    (
+        "erc8004",
+        "\"services\": [",
+        "\"endpoints\": [{\"endpoint\": \"https://a.example.com\"}], \"services\": [",
+        Code::MissingExpectedField,
+        "/endpoints/0/name",
+    ),
+    (
+        "erc8004",
+        "{ \"index\": 10081, \"subindex\": 0 }",
+        "{ \"index\": 10081 }",
+        Code::MissingField,
+        "/externalReference/contract_address/subindex",
+    ),
+    ("erc8004", "\"namespace\"", "\"space\"", Code::MissingField, "/externalReference/kind/payload/namespace"),
+    ("erc8004", "\"variant\": \"Cis8\"", "\"variant\": \"\"", Code::EmptyValue, "/externalReference/kind/variant"),
+    (BADGE, "\"verify\":", "\"check\":", Code::MissingExpectedField, "/concordium/verify"),
+    (BADGE, "\"verification\":", "\"checks\":", Code::MissingExpectedField, "/concordium/verification"),
     // What a schema cannot say.
     (LEGACY, "\"Mf22soLh1NuZYFgBK8iSs\"", "\"TKN1A2B3C4...\"", Code::Placeholder, "/concordium/token_address"),
     (
@@ -84,6 +111,8 @@ const CASES: &[Case] = &[
     (SOCIETY, "#818cf8", "red", Code::InvalidColour, "/metadata/theme/secondary_color"),
     (LEGACY, "\"id\": \"summarise-day\"", "\"id\": \"fetch-price\"", Code::DuplicateSkillId, "/skills/1/id"),
     (SOCIETY, "\"0.05\"", "\"5 cents\"", Code::InvalidPrice, "/skills/0/pricing/amount_usd"),
+    ("uumit", "\"price_ut\": 3", "\"price_ut\": \"ten\"", Code::InvalidPrice, "/skills/1/pricing/price_ut"),
+    ("uumit", "\"price_ut\": 3", "\"price_ut\": -1", Code::InvalidPrice, "/skills/1/pricing/price_ut"),
     (SOCIETY, "\"crypto_wallet\"", "\"purse\"", Code::WalletMissing, "/skills/0"),
     (SOCIETY, "\"0x52908400098527886E0F7030069857D2E4169EE7\"", "null", Code::WalletMissing, "/skills/0"),
     (
@@ -102,6 +131,10 @@ const CASES: &[Case] = &[
     ),
     (A2A, "\"https://harbour.example.org\"", "\"harbour.example.org\"", Code::InvalidUri, "/provider/url"),
     (A2A, "\"https://harbour.example.org\"", "\"https://harbour example.org\"", Code::InvalidUri, "/provider/url"),
+    (A2A, "\"https://harbour.example.org\"", "\"https://harbour.example.org/%zz\"", Code::InvalidUri, "/provider/url"),
+    (A2A, "\"https://harbour.example.org\"", "\"https://harbour.example.org/100%\"", Code::InvalidUri, "/provider/url"),
+    ("erc8004", "https://weather.example.com/mcp", "https://weather.example.com/m cp", Code::InvalidUri, "/services/1/endpoint"),
+    ("erc8004", "https://weather.example.com/mcp", "https://weather.example.com/>mcp", Code::InvalidUri, "/services/1/endpoint"),
     (
         A2A1,
         "https://api.ledgerworks.example/a2a/v1",
@@ -117,6 +150,19 @@ const CASES: &[Case] = &[
     ("erc8004", "https://weather.example.com/mcp", "file:///etc/passwd", Code::UriScheme, "/services/1/endpoint"),
     (COMBINED, "https://agents.example.com/market-data/icon.png", "javascript:alert(1)", Code::UriScheme, "/image"),
     (A2A, "\"https://harbour.example.org\"", "\"file:///srv/index.html\"", Code::UriScheme, "/provider/url"),
+    (
+        "erc8004",
+        "\"services\": [",
+        "\"endpoints\": [{\"name\": \"web\", \"endpoint\": \"javascript:alert(1)\"}], \"services\": [",
+        Code::UriScheme,
+        "/endpoints/0/endpoint",
+    ),
+    (A2A, "\"https://harbour.example.org\"", "\"data:text/html,<script>alert(1)</script>\"", Code::UriScheme, "/provider/url"),
+    (A2A, "https://harbour.example.org/docs/tides", "data:text/plain,tides", Code::UriScheme, "/documentationUrl"),
+    (COMBINED, "https://agents.example.com/market-data/icon.png", "data:text/html,<b>", Code::UriScheme, "/image"),
+    ("erc8004", "https://weather.example.com/mcp", "DATA:text/html;base64,PGI+", Code::UriScheme, "/services/1/endpoint"),
+    (A2A, "\"description\": \"Tells", "\"description\": \"T\\u200bells", Code::UnsafeCharacter, "/description"),
+    (LEGACY, "\"name\": \"Market Data Agent\"", "\"name\": \"Market\\udb40\\udc41\"", Code::UnsafeCharacter, "/name"),
     (SOCIETY, "\"Deep research on any topic\"", "\"Deep \\u202eresearch\"", Code::UnsafeCharacter, "/metadata/display/tagline"),
     (A2A, "\"description\": \"Tells", "\"description\": \"\\u001b[2JTells", Code::UnsafeCharacter, "/description"),
     (LEGACY, "\"name\": \"Market Data Agent\"", "\"name\": \"Market\\u0000\"", Code::UnsafeCharacter, "/name"),
@@ -177,6 +223,7 @@ const CASES: &[Case] = &[
         Code::TokenAddressDraftForm,
         "/concordium/token_address",
     ),
+    ("erc8004", "{ \"index\": 10081, \"subindex\": 0 }", "\"zzz\"", Code::InvalidContract, "/externalReference/contract_address"),
     (LEGACY, OWNER, "Mf22soLh1NuZYFgBK8iSs", Code::InvalidAccount, "/concordium/owner"),
     (BADGE, "\"10081,0\"", "\"10081.0\"", Code::InvalidContract, "/concordium/contracts/cis8"),
     (
@@ -185,6 +232,13 @@ const CASES: &[Case] = &[
         "\"Mf22om7PHfHrnG359onmG\"",
         Code::ConflictingTokenAddress,
         "/concordium/tokenAddressBase58",
+    ),
+    (
+        "erc8004",
+        "\"registrations\": [",
+        "\"registrations\": [{ \"agentId\": 7, \"agentRegistry\": \"ccd:9dd9ca4d19e9393877d2c44b70f89acb:10082.0\" },",
+        Code::ConflictingTokenAddress,
+        "/registrations/2/agentId",
     ),
     (BADGE, "\"10082,0\"", "\"10083,0\"", Code::ConflictingContract, "/concordium/contracts/cis8004"),
     (
@@ -296,8 +350,8 @@ fn a_finding_tells_its_line_and_column() {
 fn every_code_is_proven_by_a_broken_card() {
     let whole = whole_cases();
     let mut proven: HashSet<Code> = CASES.iter().map(|case| case.3).chain(whole.iter().map(|case| case.1)).collect();
-    // Its card is 20,000 times the size of the others: see the hostile ones.
-    proven.insert(Code::TooManyItems);
+    // Their cards are 20,000 times the size of the others: see the hostile ones.
+    proven.extend([Code::TooManyItems, Code::TooManyValues]);
     proven.extend(chain::CASES.iter().map(|case| case.code));
     let unproven: Vec<&Code> = Code::ALL.iter().filter(|code| !proven.contains(code)).collect();
     assert!(unproven.is_empty(), "{unproven:?}");

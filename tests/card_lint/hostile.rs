@@ -41,12 +41,38 @@ fn a_card_of_nothing_but_violations_is_checked_in_part_and_says_so() {
     assert!(report.omitted < 2_000, "{}", report.omitted);
 }
 
+/// Each value takes up many times its two bytes: a card of 64 MiB would take a gigabyte.
+#[test]
+fn a_document_of_too_many_values_is_one_finding_and_is_not_read() {
+    let card = |values: usize| format!("{{\"url\": \"https://a.example\", \"x\": [{}]}}", vec!["0"; values].join(","));
+    assert_eq!(told(&lint_alone(card(Document::MAX_VALUES).as_bytes()).findings), ["too_many_values "]);
+    let most = lint_alone(card(Document::MAX_VALUES - 3).as_bytes());
+    assert!(most.findings.iter().all(|found| found.code.as_str() != "too_many_values"), "{:?}", most.findings);
+    assert!(cardproof::card::convert::read_bytes(card(Document::MAX_VALUES).as_bytes()).is_err());
+}
+
 #[test]
 fn a_message_quotes_only_the_beginning_of_a_long_value() {
     let card = sample("concordium-legacy").replace("concordium:mainnet", &"本".repeat(100_000));
     let report = lint_alone(card.as_bytes());
     assert_eq!(report.findings.len(), 1);
     assert!(report.findings[0].message.len() < 500, "{}", report.findings[0].message);
+}
+
+#[test]
+fn no_message_repeats_the_credentials_of_a_url() {
+    for url in [
+        "http://u:s3cretpw@10.0.0.1/",
+        "https://u:s3cretpw@a.example/%zz",
+        "ftp://u:s3cretpw@a.example",
+        "javascript://u:s3cretpw@a",
+    ] {
+        let card = sample("a2a-0.3").replace("https://harbour.example.org", url);
+        let report = lint_alone(card.as_bytes());
+        assert!(!report.findings.is_empty(), "{url}");
+        let said = serde_json::to_string(&report).unwrap();
+        assert!(!said.contains("s3cretpw"), "{said}");
+    }
 }
 
 #[test]

@@ -152,3 +152,53 @@ fn a_name_that_a_url_cannot_hold_is_one_finding() {
         assert_eq!(told, ["name_not_url_safe /name"], "{name}");
     }
 }
+
+/// One registry has one token for an agent; another registry of the same chain has another.
+#[test]
+fn a_registration_in_another_registry_of_the_same_chain_is_no_conflict() {
+    let elsewhere = r#""registrations": [{ "agentId": 7, "agentRegistry": "ccd:9dd9ca4d19e9393877d2c44b70f89acb:10083.0" },"#;
+    let card = super::replaced(&sample("combined"), "\"registrations\": [", elsewhere);
+    assert_eq!(told(&lint_alone(card.as_bytes()).findings), [] as [String; 0]);
+    let twice = card.replace("10083.0", "10082.0");
+    assert_eq!(told(&lint_alone(twice.as_bytes()).findings), ["conflicting_token_address /registrations/0/agentId"]);
+}
+
+#[test]
+fn every_accepted_form_of_a_value_is_no_finding() {
+    for (name, from, to) in [
+        ("concordium-badge-2026-07", "\"10082,0\"", "\"<10082,0>\""),
+        ("concordium-badge-2026-07", "\"10081,0\"", "\"10081\""),
+        ("concordium-legacy", "\"1.0.0\"", "\"99999999999999999999.0.0-rc.1\""),
+        ("erc8004", "{ \"index\": 10081, \"subindex\": 0 }", "\"10081,0\""),
+        ("erc8004", "{ \"index\": 10081, \"subindex\": 0 }", "\"<10081,0>\""),
+        ("erc8004", "{ \"index\": 10081, \"subindex\": 0 }", "\"ccd:9dd9ca4d19e9393877d2c44b70f89acb:10081.0\""),
+        (
+            "erc8004",
+            "\"services\": [",
+            "\"endpoints\": [{\"name\": \"A2A\", \"endpoint\": \"https://a.example.com/\"}], \"services\": [",
+        ),
+        (
+            "erc8004",
+            "\"name\": \"Weather Desk\"",
+            "\"name\": \"Weather \u{1f468}\u{200d}\u{1f4bb} \\ud83c\\udff3\\ufe0f\\u200d\\ud83c\\udf08\"",
+        ),
+        ("erc8004", "https://weather.example.com/mcp", "https://weather.example.com/m%20cp?q=%C3%a9"),
+        ("uumit", "\"price_ut\": 3", "\"price_ut\": \"0.05\""),
+        ("uumit", "\"price_ut\": 3", "\"price_ut\": 1e2"),
+        ("a2a-0.3", "\"https://harbour.example.org\"", "\"mailto:harbour@example.org\""),
+    ] {
+        let card = super::replaced(&sample(name), from, to);
+        assert_eq!(told(&lint_alone(card.as_bytes()).findings), [] as [String; 0], "{name}: {to}");
+    }
+}
+
+#[test]
+fn an_external_reference_without_a_payload_says_what_it_lacks() {
+    let payload = "{ \"namespace\": \"solana:main\", \"key_type\": \"ed25519\", \"public_key\": \"a4abdcb4\" }";
+    let card = super::replaced(&sample("erc8004"), payload, "{}");
+    let lacking =
+        ["key_type", "namespace", "public_key"].map(|field| format!("missing_field /externalReference/kind/payload/{field}"));
+    assert_eq!(told(&lint_alone(card.as_bytes()).findings), lacking);
+    let other = card.replace("\"Cis8\"", "\"Later\"");
+    assert_eq!(told(&lint_alone(other.as_bytes()).findings), ["empty_value /externalReference/kind/payload"]);
+}

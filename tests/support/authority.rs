@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, DnType, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::ServerConfig;
 
 /// A root authority. Its PEM file lives as long as it does.
@@ -66,6 +67,24 @@ impl Authority {
         config(certificates, &key)
     }
 
+    /// A certificate with an extension that must be understood and that nobody knows.
+    pub fn with_unknown_extension(&self, names: &[&str]) -> Arc<ServerConfig> {
+        self.server_with(names, |params| {
+            let mut extension = CustomExtension::from_oid_content(&[1, 2, 3, 4, 5], vec![5, 0]);
+            extension.set_criticality(true);
+            params.custom_extensions.push(extension);
+        })
+    }
+
+    /// A certificate that was signed with a server's.
+    pub fn below_a_server(&self, names: &[&str]) -> Arc<ServerConfig> {
+        let mut params = leaf_params(&[]);
+        params.distinguished_name.push(DnType::CommonName, "another server");
+        let server = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &self.issuer).unwrap();
+        let (certificate, key) = leaf(&server, names, |_| {});
+        config(vec![certificate, server.der().clone()], &key)
+    }
+
     fn server_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Arc<ServerConfig> {
         let (certificate, key) = leaf(&self.issuer, names, change);
         config(vec![certificate], &key)
@@ -110,6 +129,9 @@ fn leaf(
 fn config(certificates: Vec<CertificateDer<'static>>, key: &KeyPair) -> Arc<ServerConfig> {
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = provider.key_provider.load_private_key(key).unwrap();
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    Arc::new(builder.with_no_client_auth().with_single_cert(certificates, key).unwrap())
+    // Shown as it is: the builder's own check would refuse some of what is wrong on purpose.
+    let shown = SingleCertAndKey::from(CertifiedKey::new(certificates, key));
+    Arc::new(builder.with_no_client_auth().with_cert_resolver(Arc::new(shown)))
 }

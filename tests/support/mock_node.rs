@@ -35,6 +35,8 @@ pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
 pub enum Answer {
     /// A message.
     Message(Vec<u8>),
+    /// A message, with what its metadata say of the block it was made at.
+    At(&'static [u8], Vec<u8>),
     /// A gRPC status.
     Status(tonic::Code, &'static str),
     /// The stream is reset after a few bytes of an answer.
@@ -112,7 +114,7 @@ impl World {
         }
     }
 
-    fn answer(&self, method: &str, request: &[u8]) -> Answer {
+    pub fn answer(&self, method: &str, request: &[u8]) -> Answer {
         match method {
             "GetConsensusInfo" => Answer::of(&self.consensus()),
             "GetBlockInfo" => self.block_info(api::BlockHashInput::decode(request).unwrap()),
@@ -340,15 +342,21 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
     let handler = state.handlers.lock().unwrap().get(&method).cloned();
     let scripted = handler.and_then(|handler| handler(message, before));
     let answer = scripted.unwrap_or_else(|| state.world.lock().unwrap().answer(&method, message));
+    let told = if let Answer::At(block, _) = &answer { Some(HeaderValue::from_bytes(block).unwrap()) } else { None };
     let frames = match answer {
         Answer::Hang => std::future::pending().await,
-        Answer::Message(message) => vec![Ok(Frame::data(framed(&message))), Ok(Frame::trailers(trailers(0, "")))],
+        Answer::Message(message) | Answer::At(_, message) => {
+            vec![Ok(Frame::data(framed(&message))), Ok(Frame::trailers(trailers(0, "")))]
+        }
         Answer::Status(code, text) => vec![Ok(Frame::trailers(trailers(code as i32, text)))],
         Answer::Reset => vec![Ok(Frame::data(Bytes::from_static(&[0, 0, 0, 1, 0]))), Err(io::Error::other("reset"))],
     };
     let body = StreamBody::new(futures_util::stream::iter(frames));
-    let response = Response::builder().header("content-type", "application/grpc").body(BodyExt::boxed(body));
-    Ok(response.unwrap())
+    let mut response = Response::builder().header("content-type", "application/grpc").body(BodyExt::boxed(body)).unwrap();
+    if let Some(block) = told {
+        response.headers_mut().insert("blockhash", block);
+    }
+    Ok(response)
 }
 
 fn framed(message: &[u8]) -> Bytes {

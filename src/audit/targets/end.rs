@@ -109,7 +109,7 @@ mod tests {
                 revocation_reason: None,
                 on_chain_metadata: Vec::new(),
             });
-            Ok(Reading { record, decoded_with: DecodedWith::Layout, module_ref: ModuleRef([0; 32]) })
+            Ok(Reading { record, decoded_with: Some(DecodedWith::Layout), schema_problem: None, module_ref: ModuleRef([0; 32]) })
         }
     }
 

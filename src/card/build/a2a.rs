@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use super::chain_identity::ChainIdentity;
 use super::concordium::BadgeExtension;
-use super::parts::{modes, CapabilitiesPart, ProviderPart, SkillPart};
+use super::parts::{modes, CapabilitiesPart, ProviderPart, SecurityPart, SkillPart};
 use super::profile::{Interface, Profile};
 use super::{required, version, BuildError, Format};
 
@@ -44,6 +44,8 @@ pub(super) struct Current<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     documentation_url: Option<&'a str>,
     capabilities: CapabilitiesPart<'a>,
+    #[serde(flatten)]
+    security: SecurityPart<'a>,
     default_input_modes: Vec<&'a str>,
     default_output_modes: Vec<&'a str>,
     skills: Vec<SkillPart<'a>>,
@@ -65,6 +67,7 @@ pub(super) fn current<'a>(
         version: version(profile, notes),
         documentation_url: profile.documentation_url.as_deref(),
         capabilities: CapabilitiesPart::current(profile, BadgeExtension::of(profile, identity, notes)),
+        security: SecurityPart::current(profile),
         default_input_modes: modes(&profile.input_modes, "text/plain"),
         default_output_modes: modes(&profile.output_modes, "text/plain"),
         skills: profile.skills.iter().map(SkillPart::full).collect(),
@@ -91,6 +94,8 @@ pub(super) struct Older<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     documentation_url: Option<&'a str>,
     capabilities: CapabilitiesPart<'a>,
+    #[serde(flatten)]
+    security: SecurityPart<'a>,
     default_input_modes: Vec<&'a str>,
     default_output_modes: Vec<&'a str>,
     skills: Vec<SkillPart<'a>>,
@@ -118,6 +123,7 @@ pub(super) fn older<'a>(profile: &'a Profile, notes: &mut Vec<String>) -> Result
         version: version(profile, notes),
         documentation_url: profile.documentation_url.as_deref(),
         capabilities: CapabilitiesPart::older(profile),
+        security: SecurityPart::older(profile),
         default_input_modes: modes(&profile.input_modes, "text/plain"),
         default_output_modes: modes(&profile.output_modes, "text/plain"),
         skills: profile.skills.iter().map(SkillPart::full).collect(),

@@ -5,7 +5,7 @@ use crate::card::Dialect;
 use super::a2a::{interfaces, InterfacePart};
 use super::chain_identity::ChainIdentity;
 use super::concordium::BadgeExtension;
-use super::parts::{modes, CapabilitiesPart, ProviderPart, SkillPart};
+use super::parts::{modes, CapabilitiesPart, ProviderPart, SecurityPart, SkillPart};
 use super::profile::Profile;
 use super::{required, version, BuildError, Format};
 
@@ -69,6 +69,8 @@ pub(super) struct Combined<'a> {
     provider: Option<ProviderPart<'a>>,
     supported_interfaces: Vec<InterfacePart<'a>>,
     capabilities: CapabilitiesPart<'a>,
+    #[serde(flatten)]
+    security: SecurityPart<'a>,
     default_input_modes: Vec<&'a str>,
     default_output_modes: Vec<&'a str>,
     skills: Vec<SkillPart<'a>>,
@@ -99,6 +101,7 @@ pub(super) fn combined<'a>(
         provider: profile.provider.as_ref().map(ProviderPart::from),
         supported_interfaces: interfaces(profile, format)?,
         capabilities: CapabilitiesPart::current(profile, BadgeExtension::of(profile, identity, notes)),
+        security: SecurityPart::current(profile),
         default_input_modes: modes(&profile.input_modes, "text/plain"),
         default_output_modes: modes(&profile.output_modes, "text/plain"),
         skills: profile.skills.iter().map(SkillPart::full).collect(),

@@ -36,6 +36,7 @@ pub enum Aspect {
     Capabilities,
     StateTransitionHistory,
     Extensions,
+    Security,
     Modes,
     Skills,
     SkillDetails,
@@ -78,9 +79,9 @@ impl Format {
     pub fn carries(self, aspect: Aspect) -> bool {
         use Aspect::{
             Active, Capabilities, CardUrl, Description, DisplayName, DocumentationUrl, Extensions, FurtherInterfaces, Identity,
-            Image, Interfaces, Modes, Name, Owner, Prices, Provider, Registrations, ServiceVersions, Services, SkillDetails,
-            SkillModes, Skills, StateTransitionHistory, SupportedTrust, Tagline, Verification, Version, Visibility, Wallet,
-            X402Support,
+            Image, Interfaces, Modes, Name, Owner, Prices, Provider, Registrations, Security, ServiceVersions, Services,
+            SkillDetails, SkillModes, Skills, StateTransitionHistory, SupportedTrust, Tagline, Verification, Version, Visibility,
+            Wallet, X402Support,
         };
         let a2a = |aspect| {
             matches!(
@@ -94,6 +95,7 @@ impl Format {
                     | FurtherInterfaces
                     | Capabilities
                     | Extensions
+                    | Security
                     | Modes
                     | Skills
                     | SkillDetails

@@ -16,7 +16,8 @@ mod uumit;
 pub use chain_identity::ChainIdentity;
 pub use format::{Aspect, Format};
 pub use profile::{
-    BadgeWords, Capabilities, Extension, Interface, Price, Profile, Provider, Registration, Service, Skill, Verification,
+    BadgeWords, Capabilities, Extension, Interface, Price, Profile, Provider, Registration, Security, Service, Skill,
+    Verification,
 };
 
 use serde::Serialize;

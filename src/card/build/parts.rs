@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::concordium::BadgeExtension;
-use super::profile::{Profile, Provider, Skill};
+use super::profile::{Profile, Provider, Security, Skill};
 
 #[derive(Debug, Serialize)]
 pub(super) struct ProviderPart<'a> {
@@ -67,6 +67,41 @@ impl<'a> CapabilitiesPart<'a> {
     pub(super) fn with_history(profile: &'a Profile) -> Self {
         let history = profile.capabilities.state_transition_history.unwrap_or(false);
         Self { state_transition_history: Some(history), ..Self::plain(profile) }
+    }
+}
+
+/// What a card says about access, flattened into it.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SecurityPart<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security_schemes: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security_requirements: Option<&'a Value>,
+}
+
+impl<'a> SecurityPart<'a> {
+    /// In the words of A2A 1.0, when the profile has it in those.
+    pub(super) fn current(profile: &'a Profile) -> Self {
+        Self::of(&profile.security, false)
+    }
+
+    /// In the words of the versions before, when the profile has it in those.
+    pub(super) fn older(profile: &'a Profile) -> Self {
+        Self::of(&profile.security, true)
+    }
+
+    fn of(said: &'a Security, is_older: bool) -> Self {
+        if said.is_older != is_older {
+            return Self::default();
+        }
+        Self {
+            security_schemes: said.schemes.as_ref(),
+            security: said.security.as_ref(),
+            security_requirements: said.requirements.as_ref(),
+        }
     }
 }
 

@@ -28,6 +28,9 @@ pub struct Profile {
     /// Extensions of A2A beside the badge.
     #[serde(skip)]
     pub extensions: Vec<Extension>,
+    /// How a caller shows who it is.
+    #[serde(skip)]
+    pub security: Security,
     /// The media types it takes.
     pub input_modes: Vec<String>,
     /// The media types it answers with.
@@ -113,6 +116,20 @@ pub struct Capabilities {
 /// An A2A extension that is carried as it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extension(pub Value);
+
+/// What an A2A card says about access, carried as it was found. A2A 1.0 writes it in other words than the versions before, so only a
+/// card of the same generation can say it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Security {
+    /// Whether it is in the words of a version before 1.0.
+    pub is_older: bool,
+    /// `securitySchemes`, an object.
+    pub schemes: Option<Value>,
+    /// `security`, a list.
+    pub security: Option<Value>,
+    /// `securityRequirements`, a list: what A2A 1.0 calls `security`.
+    pub requirements: Option<Value>,
+}
 
 /// What a badge says about itself. `None` is the wording of the extension's definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -122,10 +122,14 @@ fn is_too_long(number: &str) -> bool {
 /// When the bytes are not one JSON object; the text is a sentence.
 pub fn read_bytes(bytes: &[u8]) -> Result<Reading, NotACard> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let document = Document::parse(bytes);
+    if document.is_too_large() {
+        return Err(NotACard::TooLarge);
+    }
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| NotACard::Json { line: error.line(), column: error.column() })?;
     if value.is_object() {
-        Ok(Reading { altered: altered(&Document::parse(bytes)), ..read(&value) })
+        Ok(Reading { altered: altered(&document), ..read(&value) })
     } else {
         Err(NotACard::NotAnObject)
     }
@@ -142,6 +146,9 @@ pub enum NotACard {
         /// Where, counted from 1.
         column: usize,
     },
+    /// They hold more values than a card may have.
+    #[error("this holds more than {} values, which is more than a card may have here", Document::MAX_VALUES)]
+    TooLarge,
     /// They are JSON, but not an object.
     #[error("a card is a JSON object, and this is not one")]
     NotAnObject,

@@ -1,6 +1,8 @@
 use serde_json::Value;
 
-use crate::card::build::{Aspect, Capabilities, Extension, Interface, Price, Profile, Provider, Service, Skill, Verification};
+use crate::card::build::{
+    Aspect, Capabilities, Extension, Interface, Price, Profile, Provider, Security, Service, Skill, Verification,
+};
 use crate::card::document::push_segment;
 use crate::card::Dialect;
 
@@ -14,6 +16,7 @@ pub fn read(card: &Value) -> Reading {
     let mut profile = basics(&mut reader);
     endpoints(&mut reader, &mut profile);
     profile.capabilities = capabilities(&mut reader);
+    profile.security = security(&mut reader);
     profile.input_modes = reader.texts(Aspect::Modes, "/defaultInputModes");
     profile.output_modes = reader.texts(Aspect::Modes, "/defaultOutputModes");
     profile.skills = (0..reader.len("/skills")).filter_map(|n| skill(&mut reader, &format!("/skills/{n}"))).collect();
@@ -47,7 +50,8 @@ fn basics(reader: &mut Reader<'_>) -> Profile {
         description: reader.text(Aspect::Description, "/description").unwrap_or_default(),
         version: reader.text(Aspect::Version, "/version"),
         documentation_url: reader.text(Aspect::DocumentationUrl, "/documentationUrl"),
-        x402_support: reader.flag(Aspect::X402Support, "/x402Support"),
+        // Earlier revisions of ERC-8004 spelt it otherwise.
+        x402_support: ["/x402Support", "/x402support"].iter().find_map(|at| reader.flag(Aspect::X402Support, at)),
         active: reader.flag(Aspect::Active, "/active"),
         supported_trust: reader.texts(Aspect::SupportedTrust, "/supportedTrust"),
         image,
@@ -109,6 +113,21 @@ fn capabilities(reader: &mut Reader<'_>) -> Capabilities {
     }
 }
 
+/// How a caller shows who it is; A2A 1.0, which has `supportedInterfaces`, says it in other words than the versions before.
+fn security(reader: &mut Reader<'_>) -> Security {
+    let mut value = |pointer: &str, fits: fn(&Value) -> bool| {
+        let value = reader.peek(pointer).filter(|value| fits(value))?;
+        reader.understand(Aspect::Security, pointer);
+        Some(value.clone())
+    };
+    Security {
+        schemes: value("/securitySchemes", Value::is_object),
+        security: value("/security", Value::is_array),
+        requirements: value("/securityRequirements", Value::is_array),
+        is_older: reader.peek("/supportedInterfaces").is_none(),
+    }
+}
+
 fn skill(reader: &mut Reader<'_>, at: &str) -> Option<Skill> {
     reader.within(reader.peek_text(&format!("{at}/id"))?);
     let id = reader.text(Aspect::Skills, &format!("{at}/id"))?;
@@ -150,8 +169,9 @@ fn price(reader: &mut Reader<'_>, at: &str) -> Option<Price> {
 }
 
 fn services(reader: &mut Reader<'_>, profile: &mut Profile) {
-    for n in 0..reader.len("/services") {
-        let at = format!("/services/{n}");
+    // `endpoints` is what earlier revisions of ERC-8004 called them.
+    let lists = ["/services", "/endpoints"].map(|list| (0..reader.len(list)).map(move |n| format!("{list}/{n}")));
+    for at in lists.into_iter().flatten() {
         reader.within(reader.peek_text(&format!("{at}/name")).unwrap_or_default());
         let Some(name) = reader.text(Aspect::Services, &format!("{at}/name")) else { continue };
         let endpoint = reader.text(Aspect::Services, &format!("{at}/endpoint"));

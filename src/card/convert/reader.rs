@@ -134,6 +134,7 @@ fn same_key(key: &str) -> &str {
     match key {
         "iconUrl" | "avatar_url" => "image",
         "transport" | "preferredTransport" => "protocolBinding",
+        "x402support" => "x402Support",
         other => other,
     }
 }

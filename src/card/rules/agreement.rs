@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::site::{Claim, Which};
 use super::{Findings, Role, Rule, Subject};
 use crate::card::Code;
@@ -17,12 +19,17 @@ impl Rule for Agreement {
         let cis8 = first(|claim| matches!(claim, Claim::Contract(Which::Cis8, _)));
         let chain = first(|claim| matches!(claim, Claim::Chain(_)));
         let owner = first(|claim| matches!(claim, Claim::Owner(_)));
-        // An agent may be registered on other chains as well; on its own it has one token.
+        // An agent may be registered in other registries as well, on its own chain too; in each of them it has one token.
+        let mut tokens = HashMap::new();
+        if let (Some(Claim::Chain(chain)), Some(Claim::Token(badge))) = (chain, token) {
+            tokens.insert((chain, badge.contract), badge);
+        }
         let registrations = subject.sites.iter().filter(|site| site.role == Role::Registration);
-        for (site, named) in registrations.filter_map(|site| Some((site, site.registration()?))) {
-            let other = Claim::Token(named.1);
-            let offset = site.node.get("agentId").map_or(site.node.span.start, |id| id.span.start);
-            if let Some(expected) = token.filter(|token| *token != other && chain == Some(Claim::Chain(named.0))) {
+        for (site, (chain, badge)) in registrations.filter_map(|site| Some((site, site.registration()?))) {
+            let expected = *tokens.entry((chain, badge.contract)).or_insert(badge);
+            if expected != badge {
+                let offset = site.node.get("agentId").map_or(site.node.span.start, |id| id.span.start);
+                let (other, expected) = (Claim::Token(badge), Claim::Token(expected));
                 findings.add(Code::ConflictingTokenAddress, offset, || {
                     format!("This names {other}, while another place of the card names {expected}.")
                 });

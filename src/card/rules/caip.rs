@@ -9,7 +9,7 @@ pub(super) struct Caip;
 impl Rule for Caip {
     fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
         for site in &subject.sites {
-            let Some(text) = site.node.as_str().filter(|text| !text.is_empty()) else {
+            let Some(text) = site.node.as_str().filter(|text| !text.trim().is_empty()) else {
                 continue;
             };
             let fault = match site.role {

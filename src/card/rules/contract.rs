@@ -1,7 +1,7 @@
 use super::{Findings, Role, Rule, Subject};
 use crate::card::findings::quote;
 use crate::card::{Code, Kind, Node};
-use crate::identity::ContractAddress;
+use crate::identity::{Caip10, ContractAddress};
 
 /// A contract is named by its index and subindex.
 pub(super) struct Contract;
@@ -9,12 +9,21 @@ pub(super) struct Contract;
 impl Rule for Contract {
     fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
         let contracts = subject.texts(|role| matches!(role, Role::Contract(_)));
-        for (offset, text) in contracts.filter(|(_, text)| !text.is_empty()) {
+        for (offset, text) in contracts.filter(|(_, text)| !text.trim().is_empty()) {
             if let Err(error) = text.parse::<ContractAddress>() {
                 findings.add(Code::InvalidContract, offset, || format!("{}: {error}.", quote(text)));
             }
         }
-        let objects = subject.sites.iter().filter(|site| matches!(site.role, Role::ContractObject(_)));
+        for (offset, text) in subject.texts(|role| role == Role::Reference).filter(|(_, text)| !text.trim().is_empty()) {
+            let is_caip10 = matches!(text.parse(), Ok(Caip10::Contract(..)));
+            if let Err(error) = text.parse::<ContractAddress>() {
+                if !is_caip10 {
+                    findings.add(Code::InvalidContract, offset, || format!("{}: {error}.", quote(text)));
+                }
+            }
+        }
+        let is_object = |role| matches!(role, Role::ContractObject(_) | Role::Reference);
+        let objects = subject.sites.iter().filter(|site| is_object(site.role));
         for node in objects.flat_map(|site| ["index", "subindex"].map(|part| site.node.get(part))).flatten() {
             too_large(Code::InvalidContract, node, findings);
         }

@@ -11,10 +11,14 @@ impl Rule for ExpectedFields {
         for (dialect, fields) in EXPECTED.iter().filter(|(dialect, _)| subject.is(*dialect)) {
             fields.iter().for_each(|field| expect(subject.root, field, *dialect, findings));
         }
-        // A service is used by its name at its endpoint.
-        let services = subject.root.get("services").filter(|_| subject.is(Dialect::Erc8004)).and_then(Node::as_array);
-        for service in services.unwrap_or_default().iter().filter(|service| service.as_object().is_some()) {
+        // A service is used by its name at its endpoint; `endpoints` is what `services` was called before.
+        let lists = ["services", "endpoints"].map(|key| subject.root.get(key).and_then(Node::as_array).unwrap_or_default());
+        let services = lists.into_iter().flatten().filter(|_| subject.is(Dialect::Erc8004));
+        for service in services.filter(|service| service.as_object().is_some()) {
             ["name", "endpoint"].iter().for_each(|field| expect(service, field, Dialect::Erc8004, findings));
+        }
+        if let Some(block) = subject.root.get("concordium").filter(|_| subject.is(Dialect::ConcordiumBadge2026)) {
+            ["verify", "verification"].iter().for_each(|field| expect(block, field, Dialect::ConcordiumBadge2026, findings));
         }
     }
 }

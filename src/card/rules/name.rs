@@ -13,7 +13,8 @@ impl Rule for Name {
         let Some((node, text)) = subject.root.get("name").and_then(|node| Some((node, node.as_str()?))) else {
             return;
         };
-        if !is_url_safe(text) {
+        // A blank one is the schema's finding.
+        if !text.trim().is_empty() && !is_url_safe(text) {
             findings.add(Code::NameNotUrlSafe, node.span.start, || {
                 format!("The name {} may only have ASCII letters, digits and - . _ ~, and more than dots.", quote(text))
             });

@@ -2,6 +2,7 @@ use super::site::{Role, Site};
 use super::{Findings, Rule, Subject};
 use crate::card::findings::quote;
 use crate::card::Code;
+use crate::identity::ContractAddress;
 
 /// A value copied from an example: `TKN1A2B3C4...`, `0x1234...abcd`, `https://...`, `ws-agent://{name}`.
 pub(super) struct Placeholder;
@@ -27,10 +28,12 @@ pub(super) fn is_placeholder(site: &Site<'_, '_>) -> bool {
     let lower = text.to_ascii_lowercase();
     match site.role {
         // Dots may be part of a path, a data URI may hold anything, and a sentence is no placeholder.
-        Role::Uri | Role::Link => {
+        role if role.is_address() => {
             let unfilled = marked || lower.contains("://...") || lower.contains("://your-") || text.contains('…');
             unfilled && !lower.starts_with("data:") && !text.contains(char::is_whitespace)
         }
+        // One of the forms that people write a contract in has brackets: `<10082,0>` (registry facts, section 7).
+        Role::Contract(_) | Role::Reference if text.parse::<ContractAddress>().is_ok() => false,
         _ => marked || text.contains("...") || text.contains('…') || lower.starts_with("your_") || lower.starts_with("your-"),
     }
 }

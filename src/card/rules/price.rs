@@ -1,12 +1,15 @@
 use super::{Findings, Rule, Subject};
 use crate::card::findings::quote;
-use crate::card::{Code, Dialect, Node};
+use crate::card::{Code, Dialect, Kind, Node};
 
-/// A price in dollars is a decimal number, in a string.
+/// A price is a decimal number: one in dollars in a string, one in units of UUMit in a string or as a number, or `variable`.
 pub(super) struct Price;
 
 impl Rule for Price {
     fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
+        if subject.is(Dialect::Uumit) {
+            in_units(subject, findings);
+        }
         if !subject.is(Dialect::SocietyAi) {
             return;
         }
@@ -15,6 +18,24 @@ impl Rule for Price {
             if !is_decimal(text) {
                 findings.add(Code::InvalidPrice, node.span.start, || format!("{} is not a price such as 0.05.", quote(text)));
             }
+        }
+    }
+}
+
+/// What the documentation of UUMit writes for a price that depends.
+const VARIABLE: &str = "variable";
+
+fn in_units(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    for node in subject.skills().iter().filter_map(|skill| skill.get("pricing")?.get("price_ut")) {
+        let wrong = match &node.kind {
+            Kind::Number(text) => Some(*text).filter(|text| text.starts_with('-')),
+            Kind::String(text) => Some(text.as_ref()).filter(|text| *text != VARIABLE && !is_decimal(text)),
+            _ => None,
+        };
+        if let Some(text) = wrong {
+            findings.add(Code::InvalidPrice, node.span.start, || {
+                format!("{} is not a price such as 0.05, and not {VARIABLE}.", quote(text))
+            });
         }
     }
 }

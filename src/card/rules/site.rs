@@ -15,7 +15,13 @@ pub(super) struct Site<'d, 'a> {
 pub(super) enum Role {
     /// An absolute URI.
     Uri,
-    /// A text that may be anything, and is judged as a URI when it looks like one.
+    /// An absolute URI that a person follows.
+    Page,
+    /// An absolute URI that is shown as a picture.
+    Picture,
+    /// An address of any kind, and judged as a URI when it starts like one.
+    Endpoint,
+    /// A text that may be anything, and is judged as a URI when it looks like one and no sentence.
     Link,
     /// The CAIP-2 identifier of the network.
     Chain,
@@ -33,6 +39,8 @@ pub(super) enum Role {
     ContractCaip10(Which),
     /// A contract as an object of index and subindex.
     ContractObject(Which),
+    /// The contract of an external reference, which may be any one, in any of its forms.
+    Reference,
     /// The CAIP-10 identifier of a registry on any chain.
     AnyRegistry,
     /// An entry of `registrations`: an id and the registry it is one of.
@@ -41,6 +49,18 @@ pub(super) enum Role {
     Ethereum,
     /// A hexadecimal colour.
     Colour,
+}
+
+impl Role {
+    /// Whether an absolute URI belongs in the place.
+    pub(super) fn is_uri(self) -> bool {
+        matches!(self, Self::Uri | Self::Page | Self::Picture)
+    }
+
+    /// Whether a URI belongs in the place, or may stand there.
+    pub(super) fn is_address(self) -> bool {
+        self.is_uri() || matches!(self, Self::Endpoint | Self::Link)
+    }
 }
 
 /// Which of the two Concordium contracts.
@@ -52,38 +72,44 @@ pub(super) enum Which {
     Cis8,
 }
 
-use Role::{AnyRegistry, Chain, Colour, Contract, ContractCaip10, ContractObject, Ethereum, Link, Owner, OwnerCaip10, Uri};
+use Role::{
+    AnyRegistry, Chain, Colour, Contract, ContractCaip10, ContractObject, Endpoint, Ethereum, Link, Owner, OwnerCaip10, Page,
+    Picture, Uri,
+};
 use Which::{Cis8, Cis8004};
 
 /// Where each dialect keeps what (card facts); `*` stands for every element or value.
 fn table(dialect: Dialect) -> &'static [(&'static str, Role)] {
     match dialect {
         Dialect::Erc8004 => &[
-            ("image", Uri),
-            ("services/*/endpoint", Link),
+            ("image", Picture),
+            ("services/*/endpoint", Endpoint),
+            // The name that `services` had in earlier revisions of ERC-8004.
+            ("endpoints/*/endpoint", Endpoint),
+            ("externalReference/contract_address", Role::Reference),
             ("registrations/*/agentRegistry", AnyRegistry),
             ("registrations/*", Role::Registration),
         ],
         Dialect::A2a1 => {
-            &[("supportedInterfaces/*/url", Uri), ("provider/url", Uri), ("documentationUrl", Uri), ("iconUrl", Uri)]
+            &[("supportedInterfaces/*/url", Uri), ("provider/url", Page), ("documentationUrl", Page), ("iconUrl", Picture)]
         }
         Dialect::A2a0 => &[
             ("url", Uri),
             ("additionalInterfaces/*/url", Uri),
-            ("provider/url", Uri),
-            ("documentationUrl", Uri),
-            ("iconUrl", Uri),
+            ("provider/url", Page),
+            ("documentationUrl", Page),
+            ("iconUrl", Picture),
         ],
         Dialect::ConcordiumLegacy => &[
             ("url", Uri),
-            ("provider/url", Uri),
-            ("documentationUrl", Uri),
+            ("provider/url", Page),
+            ("documentationUrl", Page),
             ("concordium/chain_id", Chain),
             ("concordium/token_address", Role::Badge),
             ("concordium/cis8004_contract", ContractObject(Cis8004)),
             ("concordium/cis8_contract", ContractObject(Cis8)),
             ("concordium/owner", Owner),
-            ("concordium/services/*", Link),
+            ("concordium/services/*", Endpoint),
         ],
         Dialect::ConcordiumBadge2026 => &[
             ("concordium/tokenAddress", Role::Caip19),
@@ -94,7 +120,7 @@ fn table(dialect: Dialect) -> &'static [(&'static str, Role)] {
             ("concordium/contracts/cis8004", Contract(Cis8004)),
             ("concordium/contracts/cis8", Contract(Cis8)),
             ("concordium/verify", Link),
-            ("concordium/verification/*", Link),
+            ("concordium/verification/*", Endpoint),
         ],
         // Within each entry of the extension.
         Dialect::ConcordiumBadgeV1 => &[
@@ -103,20 +129,20 @@ fn table(dialect: Dialect) -> &'static [(&'static str, Role)] {
             ("params/contracts/cis8004", ContractCaip10(Cis8004)),
             ("params/contracts/cis8", ContractCaip10(Cis8)),
             ("params/verify", Link),
-            ("params/verification/*", Link),
+            ("params/verification/*", Endpoint),
         ],
         Dialect::SocietyAi => &[
             ("url", Uri),
-            ("provider/url", Uri),
-            ("metadata/display/avatar_url", Uri),
-            ("metadata/display/cover_image_url", Uri),
+            ("provider/url", Page),
+            ("metadata/display/avatar_url", Picture),
+            ("metadata/display/cover_image_url", Picture),
             ("metadata/theme/primary_color", Colour),
             ("metadata/theme/background_color", Colour),
             ("metadata/theme/secondary_color", Colour),
             ("metadata/crypto_wallet/address", Ethereum),
             ("skills/*/pricing/token/address", Ethereum),
         ],
-        Dialect::Uumit => &[("url", Uri), ("uuagent_extensions/interop/*", Link)],
+        Dialect::Uumit => &[("url", Uri), ("uuagent_extensions/interop/*", Endpoint)],
     }
 }
 
@@ -148,7 +174,7 @@ fn walk<'d, 'a>(node: &'d Node<'a>, pattern: &str, role: Role, sites: &mut Vec<S
         }
     } else if first != "*" {
         if let Some(child) = node.get(first) {
-            let role = if role == Uri && rest.is_empty() && is_grpc(node) { Link } else { role };
+            let role = if role == Uri && rest.is_empty() && is_grpc(node) { Endpoint } else { role };
             walk(child, rest, role, sites);
         }
     } else if let Some(items) = node.as_array() {

@@ -8,7 +8,7 @@ pub(super) struct TokenAddress;
 
 impl Rule for TokenAddress {
     fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
-        for (offset, text) in subject.texts(|role| role == Role::Badge).filter(|(_, text)| !text.is_empty()) {
+        for (offset, text) in subject.texts(|role| role == Role::Badge).filter(|(_, text)| !text.trim().is_empty()) {
             match text.parse::<Badge>() {
                 Ok(badge) => draft_form(offset, text, badge, findings),
                 Err(error) => findings.add(Code::InvalidTokenAddress, offset, || format!("{}: {error}.", quote(text))),

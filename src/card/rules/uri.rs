@@ -26,14 +26,16 @@ impl Rule for Uri {
 
 /// The texts that are URIs or look like one. An empty one is the schema's finding.
 pub(super) fn uris<'s>(subject: &'s Subject<'_, '_>) -> impl Iterator<Item = (usize, &'s str)> + 's {
-    let links = subject.texts(|role| role == Role::Link).filter(|(_, text)| looks_like_url(text));
-    subject.texts(|role| role == Role::Uri).chain(links).filter(|(_, text)| !text.is_empty())
+    // A sentence may start with a URL.
+    let links = subject.texts(|role| role == Role::Link).filter(|(_, text)| starts_like_url(text) && !text.contains(' '));
+    let endpoints = subject.texts(|role| role == Role::Endpoint).filter(|(_, text)| starts_like_url(text));
+    subject.texts(Role::is_uri).chain(endpoints).chain(links).filter(|(_, text)| !text.trim().is_empty())
 }
 
-/// Whether a free text is meant as a URL: one word that starts with a scheme and two slashes.
-fn looks_like_url(text: &str) -> bool {
+/// Whether a text starts with a scheme and two slashes.
+fn starts_like_url(text: &str) -> bool {
     let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
-    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) && !text.contains(' ')
+    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
 /// Reads an absolute URI. Browsers forgive what RFC 3986 excludes; a card goes to other programs too.
@@ -43,6 +45,10 @@ pub(super) fn parse(text: &str) -> Result<Url, String> {
     let excluded = |c: char| c.is_control() || (!is_data && (c.is_whitespace() || "\"<>\\^`{|}".contains(c)));
     if let Some(c) = text.chars().find(|c| excluded(*c)) {
         return Err(format!("the character U+{:04X} does not belong in a URI", u32::from(c)));
+    }
+    let escapes = text.as_bytes().split(|byte| *byte == b'%').skip(1);
+    if !is_data && !escapes.into_iter().all(|rest| matches!(rest, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())) {
+        return Err("a percent sign is not followed by two hexadecimal digits".into());
     }
     Url::parse(text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => "it does not start with a scheme such as https://".into(),

@@ -17,6 +17,9 @@ const ALLOWED: &[(Dialect, &[&str])] = &[
 /// Schemes that run a program in, or read a file of, whoever follows the link.
 const UNSAFE: &[&str] = &["javascript", "vbscript", "file", "blob", "filesystem", "view-source"];
 
+/// Media types of documents that may hold a program.
+const ACTIVE: &[&str] = &["text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml"];
+
 /// Where a URI belongs, and not a name of any kind, these are what real cards hold.
 const USUAL: &[&str] =
     &["https", "http", "wss", "ws", "grpcs", "grpc", "ws-agent", "ipfs", "ipns", "ar", "data", "eip155", "did", "ccd", "mailto"];
@@ -24,11 +27,26 @@ const USUAL: &[&str] =
 impl Rule for UriScheme {
     fn check(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
         let mut told = HashSet::new();
-        for (offset, text) in subject.texts(|role| matches!(role, Role::Uri | Role::Link)) {
+        for (offset, text) in subject.texts(Role::is_address) {
             if let Some(scheme) = unsafe_scheme(text).filter(|_| told.insert(offset)) {
                 findings.add(Code::UriScheme, offset, || {
                     format!("{} has the scheme {scheme}, which no card may send its readers to.", quote(text))
                 });
+            }
+        }
+        for site in subject.sites.iter().filter(|site| site.role.is_address()) {
+            let Some(media_type) = site.node.as_str().and_then(data_media_type) else { continue };
+            let why = match site.role {
+                Role::Page => "where a link belongs that people follow",
+                Role::Picture if !media_type.starts_with("image/") => "where a picture belongs",
+                Role::Picture => continue,
+                _ if ACTIVE.contains(&media_type.as_str()) => "which can run a program in whoever opens it",
+                _ => continue,
+            };
+            let offset = site.node.span.start;
+            if told.insert(offset) {
+                findings
+                    .add(Code::UriScheme, offset, || format!("This is a data: URI of the type {}, {why}.", quote(&media_type)));
             }
         }
         if let Some((offset, text)) = subject.root.get("url").and_then(|node| Some((node.span.start, node.as_str()?))) {
@@ -48,7 +66,7 @@ impl Rule for UriScheme {
 
 /// Tells of schemes that may well be a slip of the pen.
 fn check_usual(subject: &Subject<'_, '_>, told: &HashSet<usize>, findings: &mut Findings) {
-    for (offset, text) in subject.texts(|role| role == Role::Uri).filter(|(offset, _)| !told.contains(offset)) {
+    for (offset, text) in subject.texts(Role::is_uri).filter(|(offset, _)| !told.contains(offset)) {
         if let Some(url) = uri::parse(text).ok().filter(|url| !USUAL.contains(&url.scheme())) {
             findings.add(Code::UriSchemeUnusual, offset, || {
                 format!("{} has the scheme {}, which readers of cards rarely understand.", quote(text), url.scheme())
@@ -66,9 +84,33 @@ fn unsafe_scheme(text: &str) -> Option<&'static str> {
     (matches!(*found, "javascript" | "vbscript") || !rest.contains(char::is_whitespace)).then_some(found)
 }
 
+/// The media type of a `data:` URI in lower case, read as browsers read it; `None` when the text is none.
+fn data_media_type(text: &str) -> Option<String> {
+    // What a picture holds is long, and its type stands at the beginning.
+    let start: String = text.trim_start().chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).take(100).collect();
+    let (scheme, rest) = start.split_once(':')?;
+    let media_type = rest.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media_type = if media_type.is_empty() { "text/plain".into() } else { media_type };
+    scheme.eq_ignore_ascii_case("data").then_some(media_type)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_type_of_a_data_uri_is_read_as_browsers_read_it() {
+        for (text, media_type) in [
+            ("data:text/html,<b>", "text/html"),
+            (" DATA:Text/HTML;charset=utf-8,x", "text/html"),
+            ("da\nta:text/\thtml,x", "text/html"),
+            ("data:,x", "text/plain"),
+            ("data:image/png;base64,AA==", "image/png"),
+        ] {
+            assert_eq!(data_media_type(text).as_deref(), Some(media_type), "{text}");
+        }
+        assert_eq!(data_media_type("https://a.example/data:text/html,"), None);
+    }
 
     #[test]
     fn a_scheme_in_disguise_is_seen_through_and_names_of_other_kinds_are_left_alone() {

@@ -52,9 +52,45 @@ pub(super) fn transaction_events(node: &Node, request: proto::BlockHashInput) ->
     at(&block, stream(summaries))
 }
 
-/// For what never happens here: rewards, and updates of the chain's parameters.
+/// For what there is none of here: rewards, updates of the chain's parameters, identity providers, tokens of the chain itself.
 pub(super) fn nothing<T: Send + 'static>(node: &Node, request: proto::BlockHashInput) -> Answer<Streamed<T>> {
     at(&*block(node, Some(request))?, stream(Vec::new()))
+}
+
+/// The chain itself has no tokens, so there is none of this name.
+pub(super) fn no_token(node: &Node, request: proto::TokenInfoRequest) -> Answer<proto::TokenInfo> {
+    block(node, request.block_hash)?;
+    Err(tonic::Status::not_found("there is no such token"))
+}
+
+/// The chain's parameters are never updated, so the next update of each kind would be the first.
+pub(super) fn next_update_numbers(node: &Node, request: proto::BlockHashInput) -> Answer<proto::NextUpdateSequenceNumbers> {
+    let first = Some(proto::SequenceNumber { value: 1 });
+    let numbers = proto::NextUpdateSequenceNumbers {
+        root_keys: first,
+        level1_keys: first,
+        level2_keys: first,
+        protocol: first,
+        election_difficulty: first,
+        euro_per_energy: first,
+        micro_ccd_per_euro: first,
+        foundation_account: first,
+        mint_distribution: first,
+        transaction_fee_distribution: first,
+        gas_rewards: first,
+        pool_parameters: first,
+        add_anonymity_revoker: first,
+        add_identity_provider: first,
+        cooldown_parameters: first,
+        time_parameters: first,
+        timeout_parameters: first,
+        min_block_time: first,
+        block_energy_limit: first,
+        finalization_committee_parameters: first,
+        validator_score_parameters: first,
+        protocol_level_tokens: first,
+    };
+    at(&*block(node, Some(request))?, numbers)
 }
 
 pub(super) fn chain_parameters(node: &Node, request: proto::BlockHashInput) -> Answer<proto::ChainParameters> {

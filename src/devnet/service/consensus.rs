@@ -15,6 +15,17 @@ pub(super) fn consensus_info(node: &Node) -> Answer<proto::ConsensusInfo> {
     Ok(Response::new(node.history(convert::consensus_info)))
 }
 
+/// The newest finalized block, with the one branch that grows on it.
+pub(super) fn branches(node: &Node) -> Answer<proto::Branch> {
+    let branch = |block: &Block, children| proto::Branch { block_hash: Some(convert::block_hash(&block.hash)), children };
+    Ok(Response::new(node.history(|history| {
+        let (finalized, best) = (history.last_finalized(), history.best());
+        let above = (finalized.height + 1..=best.height).rev().filter_map(|height| history.at_height(height));
+        let children = above.fold(Vec::new(), |children, block| vec![branch(block, children)]);
+        branch(finalized, children)
+    })))
+}
+
 pub(super) fn node_info(node: &Node) -> Answer<proto::NodeInfo> {
     use proto::node_info::{node::ConsensusStatus, Details, NetworkInfo, Node as NodeDetails};
     let uptime = u64::try_from(node.started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -82,6 +82,9 @@ impl Queries for Service {
     type GetInstanceListStream = Streamed<proto::ContractAddress>;
     type GetInstanceStateStream = Streamed<proto::InstanceStateKvPair>;
     type DryRunStream = Streamed<proto::DryRunResponse>;
+    type GetIdentityProvidersStream = Streamed<proto::IpInfo>;
+    type GetAnonymityRevokersStream = Streamed<proto::ArInfo>;
+    type GetTokenListStream = Streamed<proto::plt::TokenId>;
 
     async fn get_consensus_info(&self, _: Request<proto::Empty>) -> Answer<proto::ConsensusInfo> {
         consensus::consensus_info(&self.node)
@@ -224,5 +227,32 @@ impl Queries for Service {
         request: Request<proto::PreAccountTransaction>,
     ) -> Answer<proto::AccountTransactionSignHash> {
         transactions::sign_hash(request.into_inner())
+    }
+
+    async fn get_branches(&self, _: Request<proto::Empty>) -> Answer<proto::Branch> {
+        consensus::branches(&self.node)
+    }
+
+    async fn get_next_update_sequence_numbers(
+        &self,
+        request: Request<proto::BlockHashInput>,
+    ) -> Answer<proto::NextUpdateSequenceNumbers> {
+        blocks::next_update_numbers(&self.node, request.into_inner())
+    }
+
+    async fn get_identity_providers(&self, request: Request<proto::BlockHashInput>) -> Answer<Self::GetIdentityProvidersStream> {
+        blocks::nothing(&self.node, request.into_inner())
+    }
+
+    async fn get_anonymity_revokers(&self, request: Request<proto::BlockHashInput>) -> Answer<Self::GetAnonymityRevokersStream> {
+        blocks::nothing(&self.node, request.into_inner())
+    }
+
+    async fn get_token_list(&self, request: Request<proto::BlockHashInput>) -> Answer<Self::GetTokenListStream> {
+        blocks::nothing(&self.node, request.into_inner())
+    }
+
+    async fn get_token_info(&self, request: Request<proto::TokenInfoRequest>) -> Answer<proto::TokenInfo> {
+        blocks::no_token(&self.node, request.into_inner())
     }
 }

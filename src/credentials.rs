@@ -1,3 +1,5 @@
+//! Saying something about a URL without saying the password in it.
+
 use std::borrow::Cow;
 
 /// What stands in the place of a user name and password.
