@@ -435,4 +435,10 @@ fn what_a_card_says_about_access_stays_in_its_dialect() {
             assert!(converted.lost.iter().any(|lost| lost.pointer == format!("/{key}")), "{name}: {:?}", converted.lost);
         }
     }
+    let card = r#"{"name":"A","description":"B","version":"1.0.0","url":"https://a.example","capabilities":{"streaming":false},"defaultInputModes":["text"],
+        "defaultOutputModes":["text"],"skills":[{"id":"a","name":"a","description":"c","tags":["t"],"security":[{"k":["read"]}]}]}"#;
+    let converted = convert(&read_bytes(card.as_bytes()).unwrap(), Format::A2a0).unwrap();
+    let new: Value = serde_json::from_slice(&converted.built.bytes).unwrap();
+    assert_eq!((new["skills"][0]["security"][0]["k"][0].as_str(), converted.lost), (Some("read"), vec![]));
+    assert_eq!(lost_of(card, Format::A2a), ["/skills/0/security"]);
 }

@@ -134,6 +134,8 @@ const CASES: &[Case] = &[
     (A2A, "\"https://harbour.example.org\"", "\"https://harbour.example.org/%zz\"", Code::InvalidUri, "/provider/url"),
     (A2A, "\"https://harbour.example.org\"", "\"https://harbour.example.org/100%\"", Code::InvalidUri, "/provider/url"),
     ("erc8004", "https://weather.example.com/mcp", "https://weather.example.com/m cp", Code::InvalidUri, "/services/1/endpoint"),
+    (A2A, "\"https://harbour.example.org\"", "\"https://harbour.example.org/\\u200b\"", Code::InvalidUri, "/provider/url"),
+    (A2A, "\"https://harbour.example.org\"", "\"https://harbour.example.org/\\u202e\"", Code::InvalidUri, "/provider/url"),
     ("erc8004", "https://weather.example.com/mcp", "https://weather.example.com/>mcp", Code::InvalidUri, "/services/1/endpoint"),
     (
         A2A1,

@@ -70,7 +70,7 @@ pub(super) fn current<'a>(
         security: SecurityPart::current(profile),
         default_input_modes: modes(&profile.input_modes, "text/plain"),
         default_output_modes: modes(&profile.output_modes, "text/plain"),
-        skills: profile.skills.iter().map(SkillPart::full).collect(),
+        skills: profile.skills.iter().map(SkillPart::current).collect(),
         icon_url: profile.image.as_deref(),
     })
 }
@@ -126,6 +126,6 @@ pub(super) fn older<'a>(profile: &'a Profile, notes: &mut Vec<String>) -> Result
         security: SecurityPart::older(profile),
         default_input_modes: modes(&profile.input_modes, "text/plain"),
         default_output_modes: modes(&profile.output_modes, "text/plain"),
-        skills: profile.skills.iter().map(SkillPart::full).collect(),
+        skills: profile.skills.iter().map(SkillPart::older).collect(),
     })
 }

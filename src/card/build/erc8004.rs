@@ -104,7 +104,7 @@ pub(super) fn combined<'a>(
         security: SecurityPart::current(profile),
         default_input_modes: modes(&profile.input_modes, "text/plain"),
         default_output_modes: modes(&profile.output_modes, "text/plain"),
-        skills: profile.skills.iter().map(SkillPart::full).collect(),
+        skills: profile.skills.iter().map(SkillPart::current).collect(),
         documentation_url: profile.documentation_url.as_deref(),
         services: services(profile, true),
         x402_support: profile.x402_support.unwrap_or(false),

@@ -118,15 +118,27 @@ pub(super) struct SkillPart<'a> {
     pub(super) input_modes: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub(super) output_modes: &'a [String],
+    #[serde(flatten)]
+    security: SecurityPart<'a>,
 }
 
 impl<'a> SkillPart<'a> {
-    /// A skill with everything A2A knows of it.
-    pub(super) fn full(skill: &'a Skill) -> Self {
+    /// A skill with everything A2A 1.0 knows of it.
+    pub(super) fn current(skill: &'a Skill) -> Self {
+        Self::full(skill, SecurityPart::of(&skill.security, false))
+    }
+
+    /// A skill with everything that A2A knew of it before 1.0.
+    pub(super) fn older(skill: &'a Skill) -> Self {
+        Self::full(skill, SecurityPart::of(&skill.security, true))
+    }
+
+    fn full(skill: &'a Skill, security: SecurityPart<'a>) -> Self {
         Self {
             examples: &skill.examples,
             input_modes: &skill.input_modes,
             output_modes: &skill.output_modes,
+            security,
             ..Self::basic(skill)
         }
     }
@@ -141,6 +153,7 @@ impl<'a> SkillPart<'a> {
             examples: &[],
             input_modes: &[],
             output_modes: &[],
+            security: SecurityPart::default(),
         }
     }
 }

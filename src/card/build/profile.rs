@@ -117,13 +117,13 @@ pub struct Capabilities {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extension(pub Value);
 
-/// What an A2A card says about access, carried as it was found. A2A 1.0 writes it in other words than the versions before, so only a
+/// What an A2A card, or a skill in it, says about access, carried as it was found. A2A 1.0 writes it in other words than the versions before, so only a
 /// card of the same generation can say it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Security {
     /// Whether it is in the words of a version before 1.0.
     pub is_older: bool,
-    /// `securitySchemes`, an object.
+    /// `securitySchemes`, an object; a skill has none of its own.
     pub schemes: Option<Value>,
     /// `security`, a list.
     pub security: Option<Value>,
@@ -160,6 +160,9 @@ pub struct Skill {
     pub input_modes: Vec<String>,
     /// The media types it answers with, when they differ from the card's.
     pub output_modes: Vec<String>,
+    /// How a caller shows who it is, when that differs from the card's.
+    #[serde(skip)]
+    pub security: Security,
     /// What it costs; `None` is free or unsaid.
     pub price: Option<Price>,
 }

@@ -16,7 +16,7 @@ pub fn read(card: &Value) -> Reading {
     let mut profile = basics(&mut reader);
     endpoints(&mut reader, &mut profile);
     profile.capabilities = capabilities(&mut reader);
-    profile.security = security(&mut reader);
+    profile.security = security(&mut reader, "");
     profile.input_modes = reader.texts(Aspect::Modes, "/defaultInputModes");
     profile.output_modes = reader.texts(Aspect::Modes, "/defaultOutputModes");
     profile.skills = (0..reader.len("/skills")).filter_map(|n| skill(&mut reader, &format!("/skills/{n}"))).collect();
@@ -114,16 +114,17 @@ fn capabilities(reader: &mut Reader<'_>) -> Capabilities {
 }
 
 /// How a caller shows who it is; A2A 1.0, which has `supportedInterfaces`, says it in other words than the versions before.
-fn security(reader: &mut Reader<'_>) -> Security {
-    let mut value = |pointer: &str, fits: fn(&Value) -> bool| {
-        let value = reader.peek(pointer).filter(|value| fits(value))?;
+fn security(reader: &mut Reader<'_>, at: &str) -> Security {
+    let mut value = |key: &str, fits: fn(&Value) -> bool| {
+        let pointer = format!("{at}/{key}");
+        let value = reader.peek(&pointer).filter(|value| fits(value))?;
         reader.understand(Aspect::Security, pointer);
         Some(value.clone())
     };
     Security {
-        schemes: value("/securitySchemes", Value::is_object),
-        security: value("/security", Value::is_array),
-        requirements: value("/securityRequirements", Value::is_array),
+        schemes: value("securitySchemes", Value::is_object),
+        security: value("security", Value::is_array),
+        requirements: value("securityRequirements", Value::is_array),
         is_older: reader.peek("/supportedInterfaces").is_none(),
     }
 }
@@ -138,6 +139,7 @@ fn skill(reader: &mut Reader<'_>, at: &str) -> Option<Skill> {
         examples: reader.texts(Aspect::SkillDetails, &format!("{at}/examples")),
         input_modes: reader.texts(Aspect::SkillModes, &format!("{at}/inputModes")),
         output_modes: reader.texts(Aspect::SkillModes, &format!("{at}/outputModes")),
+        security: security(reader, at),
         price: price(reader, &format!("{at}/pricing")),
         id,
     };

@@ -2,6 +2,7 @@ use url::Url;
 
 use super::{Findings, Role, Rule, Subject};
 use crate::card::findings::quote;
+use crate::card::invisible::hidden;
 use crate::card::Code;
 
 /// Where a URI belongs stands an absolute one, without a password in it.
@@ -43,7 +44,10 @@ pub(super) fn parse(text: &str) -> Result<Url, String> {
     // What data: URIs hold in real cards is often written as it is: `data:image/svg+xml;utf8,<svg xmlns="…">`.
     let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     let excluded = |c: char| c.is_control() || (!is_data && (c.is_whitespace() || "\"<>\\^`{|}".contains(c)));
-    if let Some(c) = text.chars().find(|c| excluded(*c)) {
+    // What is not seen in a URI, or shows it in another order, is not what people think they follow.
+    let deceives = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let unseen = || if is_data { None } else { text.chars().find(|c| deceives(*c)).or_else(|| hidden(text)) };
+    if let Some(c) = text.chars().find(|c| excluded(*c)).or_else(unseen) {
         return Err(format!("the character U+{:04X} does not belong in a URI", u32::from(c)));
     }
     let escapes = text.as_bytes().split(|byte| *byte == b'%').skip(1);
