@@ -98,6 +98,8 @@ async fn refused(tls: &ServerConfig, trusted: &Path) -> String {
     let error = read(ChainSettings { node: trusting, ..settings(&[&node]) }).await.unwrap_err();
     assert_eq!(error.kind, ChainErrorKind::NodeUnavailable);
     assert!(error.message.contains(&node.url), "{}", error.message);
+    // For the two calls that begin a read, and for each a look at whether the port is open and whether it speaks plain HTTP.
+    assert!(node.connections() <= 6, "a certificate is not tried again: {}", node.connections());
     error.message
 }
 

@@ -18,6 +18,7 @@ use super::reach;
 use super::target::Target;
 use super::{BlockHash, ChainError, ChainErrorKind, ModuleRef, NodeSettings};
 use crate::identity::{ContractAddress, GenesisHash, Network};
+use crate::tls;
 
 /// How many blocks' instances a node's answers are remembered for.
 const REMEMBERED_INSTANCES: usize = 8;
@@ -302,9 +303,12 @@ impl Failure {
     }
 
     /// Whether asking again may help. A node in a protocol update fails with `Internal`, a reset stream with `Cancelled`
-    /// or `Unknown`.
+    /// or `Unknown`. A certificate stays what it is.
     fn may_pass(&self) -> bool {
         let Self::Status(status) = self else { return true };
+        if matches!(tls::find(status), Some(rustls::Error::InvalidCertificate(_))) {
+            return false;
+        }
         matches!(
             status.code(),
             Code::Unavailable

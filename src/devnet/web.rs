@@ -1,7 +1,8 @@
+use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::Either;
-use futures_util::FutureExt;
 use tonic::body::BoxBody;
 use tonic::codegen::http::header::{HeaderValue, ACCESS_CONTROL_EXPOSE_HEADERS};
 use tonic::codegen::http::{Request, Response, Version};
@@ -18,7 +19,8 @@ const READABLE: HeaderValue = HeaderValue::from_static("grpc-status,grpc-message
 #[derive(Debug, Clone)]
 pub(super) struct TwoDoors<S> {
     native: S,
-    web: CorsGrpcWeb<S>,
+    /// Shared, because each native call clones both doors and would clone the rules for pages for nothing.
+    web: Arc<CorsGrpcWeb<S>>,
 }
 
 impl<S> TwoDoors<S>
@@ -28,13 +30,13 @@ where
     S::Error: Into<StdError> + Send,
 {
     pub(super) fn of(service: S) -> Self {
-        Self { native: service.clone(), web: tonic_web::enable(service) }
+        Self { native: service.clone(), web: Arc::new(tonic_web::enable(service)) }
     }
 }
 
 impl<S> Service<Request<BoxBody>> for TwoDoors<S>
 where
-    S: Service<Request<BoxBody>, Response = Response<BoxBody>> + Clone + Send + 'static,
+    S: Service<Request<BoxBody>, Response = Response<BoxBody>> + Clone + Send + Sync + 'static,
     S::Future: Send + 'static,
     S::Error: Into<StdError> + Send + 'static,
 {
@@ -43,10 +45,7 @@ where
     type Future = Either<S::Future, BoxFuture<S::Response, S::Error>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        match self.web.poll_ready(context) {
-            Poll::Ready(Ok(())) => self.native.poll_ready(context),
-            waits_or_failed => waits_or_failed,
-        }
+        self.native.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<BoxBody>) -> Self::Future {
@@ -54,15 +53,15 @@ where
         if request.version() == Version::HTTP_2 {
             return Either::Left(self.native.call(request));
         }
-        let answer = self.web.call(request).map(|answer| {
-            answer.map(|mut response| {
-                if let Some(readable) = response.headers_mut().get_mut(ACCESS_CONTROL_EXPOSE_HEADERS) {
-                    *readable = READABLE;
-                }
-                response
-            })
-        });
-        Either::Right(Box::pin(answer))
+        let mut web = CorsGrpcWeb::clone(&self.web);
+        Either::Right(Box::pin(async move {
+            poll_fn(|context| web.poll_ready(context)).await?;
+            let mut response = web.call(request).await?;
+            if let Some(readable) = response.headers_mut().get_mut(ACCESS_CONTROL_EXPOSE_HEADERS) {
+                *readable = READABLE;
+            }
+            Ok(response)
+        }))
     }
 }
 
