@@ -106,9 +106,10 @@ fn facts(header: &RunHeader, end: &RunEnd) -> Markup {
     }
 }
 
-/// A time, to the second, with its exact value for programs.
+/// A time, to the second, with its exact value for programs. One beyond all dates is a number, and stays whole.
 pub(super) fn time(rfc3339: &str) -> Markup {
-    let short = rfc3339.get(..19).map_or_else(|| rfc3339.to_owned(), |short| format!("{} UTC", short.replace('T', " ")));
+    let short = rfc3339.get(..19).filter(|short| short.contains('T'));
+    let short = short.map_or_else(|| rfc3339.to_owned(), |short| format!("{} UTC", short.replace('T', " ")));
     html! { time datetime=(rfc3339) { (short) } }
 }
 
@@ -144,5 +145,19 @@ fn table() -> Markup {
             }
             tbody { (PreEscaped(ROWS)) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::registry::Timestamp;
+
+    use super::time;
+
+    #[test]
+    fn a_time_is_cut_to_the_second_and_a_number_is_not_cut() {
+        let shown = |millis| time(&Timestamp(millis).to_rfc3339()).into_string();
+        assert!(shown(1_785_771_369_045).ends_with(">2026-08-03 15:36:09 UTC</time>"));
+        assert!(shown(u64::MAX).ends_with(">18446744073709551615</time>"));
     }
 }
