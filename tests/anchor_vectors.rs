@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use cardproof::anchor::keys::{KeyError, KeyFile};
-use cardproof::anchor::{Call, Energy, SignedTransaction, Signer, ToSign, Transaction};
+use cardproof::anchor::{Call, Energy, SignedTransaction, Signer, SponsoredTransaction, ToSign, Transaction};
+use cardproof::digest::Sha256Digest;
 use cardproof::identity::ContractAddress;
 use serde_json::Value;
 
@@ -43,4 +44,25 @@ async fn what_the_javascript_sdk_signs_is_understood() {
         let bytes = hex::decode(case["blockItemHex"].as_str().unwrap()).unwrap();
         assert_eq!(SignedTransaction::from_block_item(&bytes).unwrap(), signed(&case).await);
     }
+}
+
+#[test]
+fn a_sponsored_transaction_of_the_javascript_sdk_is_read() {
+    let vector: Value = serde_json::from_str(include_str!("vectors/sponsored.json")).unwrap();
+    let text = |field: &str| vector[field].as_str().unwrap().to_owned();
+    let item = hex::decode(text("blockItemHex")).unwrap();
+    let read = SponsoredTransaction::from_block_item(&item).unwrap().unwrap();
+    assert_eq!(read.transaction.sender().to_string(), text("sender"));
+    assert_eq!(read.sponsor.unwrap().to_string(), text("sponsor"));
+    assert_eq!(hex::encode(read.hash_to_sign()), text("signDigest"));
+    let json = read.to_json().unwrap();
+    assert_eq!(json["execution_energy"], vector["maxContractExecutionEnergy"].to_string());
+    assert_eq!(json["block_item_hex"], format!("00{}", text("blockItemHex")));
+    // The chain's hash covers the whole block item, as that of an ordinary one does.
+    assert_eq!(read.hash().unwrap().to_string(), Sha256Digest::of(&item).to_string());
+    assert_eq!(Sha256Digest::of(&item[1..]).to_string(), text("hashWithoutKind"));
+    let unsponsored = hex::decode(text("unsponsoredHex")).unwrap();
+    let unsponsored = SponsoredTransaction::from_block_item(&unsponsored).unwrap().unwrap();
+    assert_eq!((unsponsored.sponsor, unsponsored.hash()), (read.sponsor, None));
+    assert_eq!(unsponsored.hash_to_sign(), read.hash_to_sign());
 }

@@ -111,7 +111,8 @@ async fn every_entry_point_is_a_command() {
     success(1, &[&set[..], &["--signatures", &signatures]].concat()).await;
     // Or both are in one hand.
     let (wallet, keys) = (bench.address(3), bench.text("3.json"));
-    success(1, &["set-agent-wallet", &agent, "--wallet", &wallet, "--deadline", "10m", "--wallet-keys", &keys]).await;
+    let both = ["tx", "set-agent-wallet", &agent, "--wallet", &wallet, "--deadline", "10m", "--wallet-keys", &keys, "--yes"];
+    let _ = bench.run_as(1, &both).await.code(0).says(&format!("account {wallet} becomes the wallet of agent {agent}"));
 
     success(1, &["update-operator", "--add", &bench.address(4)]).await;
     success(4, &["transfer", &agent, "--from", &bench.address(1), "--to", &bench.address(5)]).await;

@@ -413,6 +413,12 @@ async fn set_agent_wallet(
             let keys = read_keys(source, Some(new_wallet), None, sender.password_file.as_ref(), sender.modes(), around.shell)?;
             check_environment(keys.environment.as_deref(), &around.settings.network).map_err(failure::anchor)?;
             let message = wallet_message(chain, contract, agent, new_wallet, deadline).await?;
+            let network = &around.settings.network.name;
+            around.shell.note(&format!(
+                "signing for the wallet: on {network}, account {new_wallet} becomes the wallet of agent {agent} of {contract}, owned by \
+                 {} (wallet nonce {}), until {deadline}",
+                message.owner, message.nonce
+            ));
             keys.signer.sign(ToSign::Message(&message.bytes)).await.map_err(failure::anchor)?
         }
         (None, None) => return Err(CliError::usage("without a node the wallet's signatures must be given with --signatures")),
