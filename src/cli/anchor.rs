@@ -28,8 +28,8 @@ use super::terminal::Terminal;
 /// waits until it is finalized, and verifies the card.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 anchored; 1 the bytes differ, the transaction was rejected, or --dry-run finds that it would be; \
-    2 refused: nothing was sent; 3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
+    after_help = "Exit codes: 0 anchored; 1 the bytes differ, or the transaction was rejected or would be (then nothing was sent); \
+    2 refused for what was typed or configured; 3 cannot tell now: a node or host is unavailable, or it is not finalized yet; 5 internal error."
 )]
 pub(crate) struct Args {
     /// A token id, a badge or a CAIP-19 identifier

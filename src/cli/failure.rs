@@ -9,7 +9,7 @@ use cardproof::verify::Reason;
 use url::{Host, Url};
 
 use super::connect;
-use super::exit::{CliError, Exit};
+use super::exit::CliError;
 
 /// Keys that cannot be used are refused before any work.
 pub(crate) fn keys(error: &KeyError) -> CliError {
@@ -31,16 +31,6 @@ pub(crate) fn anchor(error: AnchorError) -> CliError {
 /// A failure with its exit code, where `--no-url-check` conflicts with what was typed.
 pub(crate) fn anchor_checked(error: AnchorError) -> CliError {
     told(error, UrlCheck::Needed)
-}
-
-/// A dry run that was made to find out: that the transaction would fail is its answer, and no refusal.
-pub(crate) fn answered(error: CliError) -> CliError {
-    let would_fail =
-        ["would_be_rejected", "out_of_energy", "insufficient_funds", "agent_not_found", "agent_revoked", "not_owner"];
-    match would_fail.contains(&error.code) {
-        true => CliError { exit: Exit::Negative, ..error },
-        false => error,
-    }
 }
 
 /// A failure with its exit code, of a transaction that was built before: its URI cannot be changed any more.
@@ -100,10 +90,10 @@ fn told(error: AnchorError, check: UrlCheck) -> CliError {
         AnchorError::Build(_) => CliError::usage(message),
         AnchorError::NotATransaction(_) => CliError::refused("not_a_transaction", message),
         AnchorError::Document { .. } => CliError::negative("inconsistent", message),
-        AnchorError::WouldBeRejected { .. } => CliError::refused("would_be_rejected", message),
-        AnchorError::OutOfEnergy { needed, .. } => CliError::refused("out_of_energy", message)
+        AnchorError::WouldBeRejected { .. } => CliError::negative("would_be_rejected", message),
+        AnchorError::OutOfEnergy { needed, .. } => CliError::negative("out_of_energy", message)
             .hint(format!("allow it at least {needed} NRG with --energy, or leave --energy out")),
-        AnchorError::InsufficientFunds { .. } => CliError::refused("insufficient_funds", message),
+        AnchorError::InsufficientFunds { .. } => CliError::negative("insufficient_funds", message),
         AnchorError::Pending { .. } => CliError::refused("pending_transactions", message),
         AnchorError::NonceUsed { .. } => CliError::refused("nonce_used", message),
         AnchorError::NonceGap { .. } => CliError::refused("nonce_gap", message),
@@ -128,10 +118,10 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
         FlowError::Fetch { uri, failure } => not_fetched(&uri, failure.kind, message, check),
         FlowError::LengthUnverified { .. } => CliError::cannot_tell("length_unverified", message),
         FlowError::AgentNotFound(_) => {
-            CliError::refused("agent_not_found", message).hint("check the agent, --network and --contract")
+            CliError::negative("agent_not_found", message).hint("check the agent, --network and --contract")
         }
-        FlowError::AgentRevoked(_) => CliError::refused("agent_revoked", message),
-        FlowError::NotOwner { .. } => CliError::refused("not_owner", message).hint("sign with the owner's keys"),
+        FlowError::AgentRevoked(_) => CliError::negative("agent_revoked", message),
+        FlowError::NotOwner { .. } => CliError::negative("not_owner", message).hint("sign with the owner's keys"),
         FlowError::NoUri(_) => CliError::usage(message),
         FlowError::Duplicate { .. } => CliError::refused("duplicate", message),
         FlowError::SearchIncomplete { .. } => CliError::cannot_tell("search_incomplete", message),
@@ -217,6 +207,7 @@ fn private_host(url: &Url) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::exit::Exit;
 
     #[test]
     fn too_few_signatures_name_commands_that_there_are() {

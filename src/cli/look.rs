@@ -66,7 +66,7 @@ impl<'a> Look<'a> {
         failed: impl Fn(AnchorError) -> CliError,
     ) -> Result<Exit, CliError> {
         let (AnchorError::NotConfirmed, Some(review)) = (&error, &self.review) else {
-            return Err(failure::answered(failed(error)));
+            return Err(failed(error));
         };
         if json {
             self.shell.document(&document(review, network)?);

@@ -30,8 +30,8 @@ use super::tx::key_value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A card that must hold its own token address is registered with --two-step. Its file has placeholders: \
     {{badge}}, {{caip19}}, {{token_id}}, {{chain}}, {{owner}}, {{owner_caip10}}, {{registry}}, {{registry_caip10}}. The same command, \
-    run again, goes on where it stopped.\n\nExit codes: 0 registered; 1 the bytes differ, the transaction was rejected, or --dry-run finds \
-    that it would be; 2 refused: nothing was sent; 3 cannot tell now: a node or host is unavailable, it is not finalized or not hosted yet; 5 internal error.")]
+    run again, goes on where it stopped.\n\nExit codes: 0 registered; 1 the bytes differ, or the transaction was rejected or would be \
+    (then nothing was sent); 2 refused for what was typed or configured; 3 cannot tell now: a node or host is unavailable, it is not finalized or not hosted yet; 5 internal error.")]
 pub(crate) struct Args {
     /// The card: your own copy, byte for byte as it is hosted
     #[arg(long, value_name = "FILE", required_unless_present = "trust_url")]

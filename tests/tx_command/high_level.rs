@@ -160,12 +160,12 @@ async fn an_owner_is_needed_and_named() {
     let uri = bench.serve("/card.json", CARD);
     let agent = bench.agent(&uri).await;
     let card = bench.write("card.json", CARD);
-    let run = bench.run_as(2, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(2).says(&bench.address(1));
+    let run = bench.run_as(2, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(1).says(&bench.address(1));
     assert_eq!(run.error(), "not_owner");
-    let run = bench.run_as(1, &["anchor", "55", "--card", &card, "--yes", "--json"]).await.code(2);
+    let run = bench.run_as(1, &["anchor", "55", "--card", &card, "--yes", "--json"]).await.code(1);
     assert_eq!(run.error(), "agent_not_found");
     bench.run_as(1, &["tx", "revoke", &agent, "--reason", "over", "--yes"]).await.code(0);
-    let run = bench.run_as(1, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(2);
+    let run = bench.run_as(1, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(1);
     assert_eq!(run.error(), "agent_revoked");
 }
 

@@ -155,7 +155,7 @@ async fn a_dry_run_tells_what_would_happen_and_sends_nothing() {
     let run = bench.run(&["tx", "revoke", &agent, "--sender", &bench.address(2), "--dry-run", "--json"]).await.code(1);
     assert_eq!(run.says("Unauthorized (-7201)").error(), "would_be_rejected");
     let run =
-        bench.run_as(1, &["tx", "revoke", &agent, "--energy", "400", "--yes", "--json"]).await.code(2).says("out of energy");
+        bench.run_as(1, &["tx", "revoke", &agent, "--energy", "400", "--yes", "--json"]).await.code(1).says("out of energy");
     assert_eq!(run.error(), "out_of_energy");
     assert_eq!(bench.sent_by(1).await, 1);
 }

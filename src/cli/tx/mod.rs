@@ -24,8 +24,8 @@ use super::shell::Shell;
 /// Build, sign, send and follow transactions
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 done; 1 rejected, expired, inconsistent, other bytes than the URI serves, or --dry-run finds \
-    that it would be rejected; 2 refused: nothing was sent; 3 cannot tell now; 5 internal error."
+    after_help = "Exit codes: 0 done; 1 rejected, or would be (then nothing was sent), expired, inconsistent, or other bytes \
+    than the URI serves; 2 refused for what was typed or configured; 3 cannot tell now; 5 internal error."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

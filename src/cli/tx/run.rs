@@ -130,15 +130,13 @@ impl Command<'_> {
         // First of all: what is on its way may change what is read below.
         let nonce = self.choose_nonce(&chain).await?;
         let fetcher = self.fetcher()?;
-        let built = self.built(build, &chain, &fetcher).await;
-        let built = built.map_err(|error| if mode.dry_run { failure::answered(error) } else { error })?;
+        let built = self.built(build, &chain, &fetcher).await?;
         let public = self.keys.as_ref().map(|keys| keys.signer.public_keys());
         let choices = Choices { nonce: Some(nonce), ..self.shared.header.choices() };
-        let plan = plan(&chain, built.call.clone(), self.sender, public.as_ref(), &choices).await;
+        let plan = plan(&chain, built.call.clone(), self.sender, public.as_ref(), &choices).await.map_err(failure::anchor)?;
         if mode.dry_run {
-            return self.tried(&chain, plan.map_err(|error| failure::answered(failure::anchor(error)))?);
+            return self.tried(&chain, plan);
         }
-        let plan = plan.map_err(failure::anchor)?;
         self.promise(&chain, &plan)?;
         if mode.sign_only {
             let asked = Instant::now();
