@@ -194,3 +194,25 @@ async fn a_sample_or_a_share_of_all_ids_takes_no_memory() {
     let sample = tool.run(&["audit", "--ids", all, "--sample", "5", "--json"]).await;
     assert_eq!((sample.code, sample.json()["summary"]["absent"].as_u64()), (4, Some(5)), "{}", sample.stderr);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_run_is_gone_on_with_alone_once_nobody_is_at_it() {
+    let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
+    preload(&net, &host, 300).await;
+    let tool = Tool::on(&net);
+    let mut killed = tool.command(&[&["audit", "--all", "--share", "--lease", "2s"][..], &LOOPBACK].concat()).spawn().unwrap();
+    while host.requests().len() < 50 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    killed.start_kill().unwrap();
+    killed.wait().await.unwrap();
+    let resume = [&["audit", "--all", "--resume", "--json"][..], &LOOPBACK].concat();
+    let early = tool.run(&resume).await;
+    assert_eq!((early.code, early.json()["code"].as_str()), (2, Some("run_is_alive")), "{}", early.stdout);
+    assert!(early.json()["hint"].as_str().unwrap().contains("within 2 s if it is gone without a word"), "{}", early.stdout);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let resumed = tool.run(&resume).await;
+    assert_eq!((resumed.code, &resumed.json()["summary"]["match"]), (0, &Value::from(300)), "{}", resumed.stderr);
+    let worker = tool.run(&[&["audit", "worker"][..], &LOOPBACK].concat()).await;
+    assert!(worker.code == 2 && worker.stderr.contains("no shared run"), "{}", worker.stderr);
+}

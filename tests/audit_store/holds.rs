@@ -90,7 +90,10 @@ async fn a_run_with_workers_is_alive(stage: Stage) {
     assert!(owner.gone_after > Duration::from_secs(10) && owner.gone_after <= Duration::from_secs(20), "{owner:?}");
     assert_eq!(stage.store.run_owner(&run).await.unwrap().unwrap().name, owner.name);
     stage.store.release_lease(&lease).await.unwrap();
-    mine(stage.store.take_run(&run).await.unwrap());
+    let (_, _hold) = mine(stage.store.take_run(&run).await.unwrap());
+    // Who goes on alone shares nothing: a worker that comes now would check the same agents again.
+    assert_eq!(stage.store.shares(&run).await.unwrap().parts, 0);
+    assert_eq!(stage.store.take_lease(&run, "worker", Duration::from_secs(20)).await.unwrap(), None);
 }
 
 /// The body of the process that is killed. As a test of its own it does nothing.
@@ -140,8 +143,10 @@ async fn a_killed_owner_lets_go_at_once_sqlite() {
     // What a killed process leaves beside the database goes with the next run.
     let left = path.with_file_name("audit.db-run-77");
     std::fs::write(&left, "").unwrap();
+    let report = path.with_file_name("audit.db-run-78");
+    std::fs::write(&report, "somebody's own").unwrap();
     let (_, hold) = mine(stage.store.begin_held(&scope(), NewRun::default()).await.unwrap());
-    assert!(!left.exists() && path.with_file_name("audit.db-run-4").exists());
+    assert!(!left.exists() && report.exists() && path.with_file_name("audit.db-run-4").exists());
     hold.release().await;
     assert!(!path.with_file_name("audit.db-run-4").exists());
 }

@@ -180,7 +180,8 @@ impl Store {
         Ok(Taken::Mine(run, hold))
     }
 
-    /// Takes an unfinished run in hand, unless another process has it or workers are at it.
+    /// Takes an unfinished run in hand, unless another process has it or workers are at it. If it was shared, it is not any more: this
+    /// process goes on with it alone.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
@@ -207,6 +208,7 @@ impl Store {
             lock.free(run.id).await;
             return Ok(Taken::Ended);
         }
+        open.execute("DELETE FROM chunks WHERE run_id = ?", vec![run.id.into()]).await?;
         open.commit().await?;
         Ok(Taken::Mine(run.clone(), RunHold::of(lock, &self.database, run.id, me)))
     }

@@ -86,7 +86,8 @@ pub(super) fn sweep(database: &Database) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let number = name.as_encoded_bytes().strip_prefix(start);
-        if number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit)) {
+        let is_lock = number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit));
+        if is_lock && entry.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
             drop(lock_file(&entry.path()));
         }
     }

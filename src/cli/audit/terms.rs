@@ -173,6 +173,8 @@ mod tests {
 
     use super::*;
 
+    type Change = fn(&mut Terms);
+
     fn terms() -> Terms {
         Terms {
             allow_http: false,
@@ -226,12 +228,12 @@ mod tests {
 
     #[test]
     fn what_opens_the_network_or_is_a_machine_s_own_is_refused_by_its_name() {
-        let other = |change: fn(&mut Terms)| {
+        let other = |change: Change| {
             let mut theirs = terms();
             change(&mut theirs);
             join(terms(), &theirs).unwrap_err().message
         };
-        let changes: [(fn(&mut Terms), &str); 8] = [
+        let changes: [(Change, &str); 8] = [
             (|t| t.allow_http = true, "--allow-http is set there, and not set here"),
             (|t| t.allow_private = true, "--allow-private is set there, and not set here"),
             (|t| t.allow_host = vec!["b.example".into()], "--allow-host b.example is set there, and not set here"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cardproof::audit::store::{Lease, RecordSettings, Store};
+use cardproof::audit::store::{Lease, RecordSettings, Shares, Store};
 use cardproof::audit::{Audit, RunInfo};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
@@ -139,13 +139,21 @@ pub(super) async fn work(
                 let memory = Memory { store: store.clone(), run: run.clone(), settings: settings.clone() };
                 mine += part(store, audit, (lease, length), memory, &mut stop).await?;
             }
-            None if store.shares(run).await.map_err(database::failed)?.is_done() => {
-                shell.note(&format!("this worker judged {mine} agents"));
-                return ended(store, run).await.map(Some);
-            }
-            None => tokio::select! {
-                () = stop.told() => {}
-                () = tokio::time::sleep(PAUSE) => {}
+            None => match store.shares(run).await.map_err(database::failed)? {
+                Shares { parts: 0, .. } => {
+                    let message = format!("run {} is not shared any more: another process goes on with it alone", run.id);
+                    return Err(
+                        CliError::cannot_tell("nothing_to_share", message).hint("cardproof audit runs tells when it has ended")
+                    );
+                }
+                shares if shares.is_done() => {
+                    shell.note(&format!("this worker judged {mine} agents"));
+                    return ended(store, run).await.map(Some);
+                }
+                _ => tokio::select! {
+                    () = stop.told() => {}
+                    () = tokio::time::sleep(PAUSE) => {}
+                },
             },
         }
     }
