@@ -42,7 +42,7 @@ impl Store {
             let mut verdict = verdict(&run.scope, token_id, &result);
             verdict.block = run.block.filter(|block| Some(block.height) == result.block_height);
             if result.reason != Reason::AgentNotFound {
-                verdict.anchor = owner.zip(status).map(|(owner, status)| Anchor { owner, status });
+                verdict.anchor = owner.zip(status).map(|(owner, status)| Anchor { owner, status, registered_at: None });
                 verdict.agent_uri = text(3)?.map(unforeign);
             }
             Ok(AuditOutcome { verdict, transitions: transitions.remove(&token_id).unwrap_or_default() })
@@ -122,7 +122,7 @@ fn verdict(scope: &RunScope, token_id: TokenId, result: &PastResult) -> Verdict 
 fn remembered(scope: &RunScope, agent: AgentMemory) -> Verdict {
     let evidence = |sha256| Evidence { sha256: Some(sha256), ..Evidence::default() };
     Verdict {
-        anchor: agent.owner.zip(agent.status).map(|(owner, status)| Anchor { owner, status }),
+        anchor: agent.owner.zip(agent.status).map(|(owner, status)| Anchor { owner, status, registered_at: None }),
         agent_uri: agent.agent_uri,
         anchored_sha256: agent.anchored_sha256,
         evidence: agent.body_sha256.map(evidence),

@@ -36,6 +36,9 @@ pub struct NewRun<'a> {
 const COLUMNS: &str = "runs.id, runs.block_hash, runs.block_height, runs.block_time, runs.started_at, runs.finished_at,
     runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon, runs.terms";
 
+/// The reasons of verdicts that no record was read for.
+const UNREAD: &str = "'node_unavailable', 'node_error', 'node_behind', 'nodes_disagree', 'registry_not_found', 'internal_error'";
+
 impl Store {
     /// Begins a run.
     ///
@@ -137,8 +140,14 @@ pub(super) async fn insert_run(
     new: NewRun<'_>,
 ) -> Result<RunInfo, StoreError> {
     let NewRun { block, selection, covers, daemon, terms } = new;
-    let finished =
-        open.row("SELECT id FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL LIMIT 1", vec![scope_id.into()]).await?;
+    // The newest block, not the newest run: one with --at-block knows less.
+    let read = format!(
+        "SELECT block_time FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL AND block_time IS NOT NULL
+            AND (matches + mismatches + absent > 0 OR EXISTS (SELECT 1 FROM results WHERE results.run_id = runs.id
+                AND reason NOT IN ({UNREAD}))) ORDER BY block_time DESC LIMIT 1"
+    );
+    let read = open.row(&read, vec![scope_id.into()]).await?;
+    let read_at = read.map(|row| open.explained(row.int(0))).transpose()?;
     // As 64 bits with a sign the upper half is negative and yet the higher one.
     let highest = "SELECT token_id FROM agents WHERE scope_id = ? AND present = 1
         ORDER BY CASE WHEN token_id < 0 THEN 1 ELSE 0 END DESC, token_id DESC LIMIT 1";
@@ -152,15 +161,16 @@ pub(super) async fn insert_run(
         block.map(|block| block.time.0).into(),
         started_at.0.into(),
         foreign(selection).into(),
-        i64::from(finished.is_none()).into(),
+        i64::from(read_at.is_none()).into(),
+        read_at.into(),
         known_up_to.into(),
         covers.map(foreign).into(),
         i64::from(daemon).into(),
         terms.map(foreign).into(),
     ];
     let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
-        known_up_to, covers, daemon, terms, matches, mismatches, absent, undecided)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
+        read_at, known_up_to, covers, daemon, terms, matches, mismatches, absent, undecided)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
     let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
     let id = open.explained(row.int(0))?;
     Ok(RunInfo {
@@ -198,10 +208,11 @@ pub(super) async fn find_scope(open: &mut Transaction, scope: &RunScope) -> Resu
 
 /// What of a run matters to recording, with the number of its scope.
 pub(super) async fn run_facts(open: &mut Transaction, id: i64) -> Result<(i64, RunFacts), StoreError> {
-    let row = open.row("SELECT scope_id, first_run, known_up_to FROM runs WHERE id = ?", vec![id.into()]).await?;
+    let row = open.row("SELECT scope_id, first_run, read_at, known_up_to FROM runs WHERE id = ?", vec![id.into()]).await?;
     let row = row.ok_or(StoreError::NoRun(id))?;
     let (scope_id, first_run) = (open.explained(row.int(0))?, open.explained(row.int(1))? != 0);
-    Ok((scope_id, RunFacts { id, first_run, known_up_to: open.explained(row.maybe_number(2))? }))
+    let read_at = open.explained(row.maybe_number(2))?.map(Timestamp);
+    Ok((scope_id, RunFacts { id, first_run, read_at, known_up_to: open.explained(row.maybe_number(3))? }))
 }
 
 pub(super) async fn runs_where(

@@ -116,6 +116,7 @@ const LAYOUTS: &[&[&str]] = &[
         "ALTER TABLE deliveries ADD COLUMN failed_target TEXT",
     ],
     &["ALTER TABLE runs ADD COLUMN terms TEXT"],
+    &["ALTER TABLE runs ADD COLUMN read_at BIGINT"],
 ];
 
 /// Any number that other programs do not lock.
