@@ -40,3 +40,14 @@ async fn a_store_that_is_none_is_refused_and_not_made_by_asking() {
     let ran = tool.run(&[&["audit", "--ids", "1", "--no-store", "--timeout", "0s"], &NODE[..]].concat()).await;
     assert!(ran.code == 2 && ran.stderr.contains("--timeout"), "{}", ran.stderr);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_list_from_a_closed_standard_input_is_an_error_and_no_empty_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = tokio::process::Command::new("sh");
+    shell.args(["-c", "exec \"$0\" audit --from - --no-store --node http://127.0.0.1:1 <&-", env!("CARGO_BIN_EXE_cardproof")]);
+    let output = shell.env_clear().env("HOME", folder.path()).output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("standard input is closed"), "{said}");
+}

@@ -296,6 +296,7 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
         "ALTER TABLE deliveries DROP COLUMN failed_target",
         "DROP TABLE disabled_sinks",
         "CREATE TABLE disabled_sinks (sink TEXT NOT NULL PRIMARY KEY, disabled_at BIGINT NOT NULL, reason TEXT NOT NULL)",
+        "DROP TABLE held",
         "ALTER TABLE runs DROP COLUMN read_at",
         "ALTER TABLE runs DROP COLUMN terms",
         "ALTER TABLE runs DROP COLUMN owner",

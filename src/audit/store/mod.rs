@@ -10,6 +10,7 @@
 mod database;
 mod delivery;
 mod error;
+mod held;
 mod history;
 mod hold;
 mod lease;

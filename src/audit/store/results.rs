@@ -132,7 +132,7 @@ fn remembered(scope: &RunScope, agent: AgentMemory) -> Verdict {
     }
 }
 
-fn subject(scope: &RunScope, token_id: TokenId) -> Subject {
+pub(super) fn subject(scope: &RunScope, token_id: TokenId) -> Subject {
     let (network, chain) = (scope.network.clone(), Caip2::of(&scope.genesis));
     Subject { network, chain, contract: scope.contract, token_id }
 }

@@ -7,7 +7,7 @@ use crate::audit::{RunInfo, RunScope};
 use crate::chain::{Block, BlockHash};
 use crate::identity::{ContractAddress, TokenId};
 use crate::registry::Timestamp;
-use crate::verify::Summary;
+use crate::verify::{Summary, Verdict};
 
 /// A run that was not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Unfinished {
     pub run: RunInfo,
     /// The agents that are done.
     pub done: HashSet<TokenId>,
+    /// The mismatches that await their second look.
+    pub held: Vec<Verdict>,
 }
 
 /// A run that is about to begin.
@@ -65,7 +67,10 @@ impl Store {
         for row in open.rows("SELECT token_id FROM results WHERE run_id = ?", vec![run.id.into()]).await? {
             done.insert(TokenId(open.explained(row.number(0))?));
         }
-        Ok(Some(Unfinished { run, done }))
+        drop(open);
+        let mut held = self.held_mismatches(&run).await?;
+        held.retain(|verdict| verdict.subject.as_ref().is_some_and(|subject| !done.contains(&subject.token_id)));
+        Ok(Some(Unfinished { run, done, held }))
     }
 
     /// Marks a run as finished and returns it with its final counts. Doing so again changes nothing.
@@ -89,6 +94,10 @@ impl Store {
         let update = "UPDATE runs SET matches = matches + ?, mismatches = mismatches + ?, absent = absent + ?,
             undecided = undecided + ?, finished_at = ? WHERE id = ? AND finished_at IS NULL";
         open.execute(update, values).await?;
+        // No earlier run of the registry is gone back to either.
+        let left = "DELETE FROM held WHERE run_id IN (SELECT id FROM runs WHERE id <= ? AND scope_id IN
+            (SELECT scope_id FROM runs WHERE id = ?))";
+        open.execute(left, vec![run.id.into(), run.id.into()]).await?;
         let found = runs_where(&mut open, &run.scope, " AND runs.id = ?", "", vec![run.id.into()]).await?.pop();
         open.commit().await?;
         found.ok_or(StoreError::NoRun(run.id))

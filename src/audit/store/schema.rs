@@ -117,6 +117,11 @@ const LAYOUTS: &[&[&str]] = &[
     ],
     &["ALTER TABLE runs ADD COLUMN terms TEXT"],
     &["ALTER TABLE runs ADD COLUMN read_at BIGINT"],
+    &["CREATE TABLE held (
+        run_id BIGINT NOT NULL,
+        token_id BIGINT NOT NULL,
+        verdict TEXT NOT NULL,
+        PRIMARY KEY (run_id, token_id)){clustered}"],
 ];
 
 /// Any number that other programs do not lock.

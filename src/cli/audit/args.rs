@@ -36,7 +36,7 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) exit: ExitOptions,
     /// Go on with the newest run that was not finished; the same agents must be selected
-    #[arg(long, conflicts_with_all = ["no_store", "sample", "changed"], help_heading = "Memory")]
+    #[arg(long, conflicts_with_all = ["no_store", "changed"], help_heading = "Memory")]
     pub(super) resume: bool,
     /// Remember nothing, and tell no changes
     #[arg(long, conflicts_with_all = ["store", "notify_command", "notify_stdout", "webhook_secret_file"], help_heading = "Memory")]
