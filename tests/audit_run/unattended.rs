@@ -220,7 +220,8 @@ async fn a_run_that_failed_on_the_way_is_gone_on_with_when_the_next_one_is_due()
     loop {
         let runs = tool.run(&[&["audit", "runs", "--json"][..], &network].concat()).await.json();
         let oldest = runs["runs"].as_array().and_then(|runs| runs.last()).cloned().unwrap_or_default();
-        if oldest["summary"]["match"] == 4 && host.requests().len() >= 6 {
+        // The one that differs is asked for once more.
+        if oldest["summary"]["match"] == 4 && host.requests().len() == 6 {
             elsewhere.store(false, Ordering::SeqCst);
         }
         if !oldest["finished_at"].is_null() {
