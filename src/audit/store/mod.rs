@@ -24,7 +24,7 @@ mod retention;
 mod runs;
 mod schema;
 
-pub use delivery::{Delivery, Outstanding, SinkKey, Waiting};
+pub use delivery::{Delivery, Outstanding, SinkKey, Waiting, LONGEST_WAIT};
 pub use error::StoreError;
 pub use history::{AgentHistory, PastResult, SeenDigest};
 pub use hold::{RunHold, RunOwner, Taken};
