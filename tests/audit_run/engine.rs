@@ -306,6 +306,13 @@ async fn owner_status_and_sample_leave_the_others_out() {
     let sampled = verdicts(&chain, &hosts, sample, Targets::below(1100).shuffled(7).map(|id| id.0)).await;
     assert_eq!(sampled.len(), 50);
     assert!(hosts.asked().len() <= asked + 50, "what is left out is not fetched");
+    // Which ones they are, is decided by their order alone and not by which record was read first.
+    let mut first: Vec<u64> =
+        Targets::below(1100).shuffled(7).map(|id| id.0).filter(|id| id % 2 == 1 && *id < 1000).take(50).collect();
+    let mut ids: Vec<u64> = sampled.into_keys().collect();
+    first.sort_unstable();
+    ids.sort_unstable();
+    assert_eq!(ids, first);
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,6 +40,8 @@ pub struct Running<R, F> {
     pub(super) reading: usize,
     fetching: usize,
     selected: u64,
+    /// How many are being read for the first time, and may turn out to be selected.
+    undetermined: u64,
     given: u64,
     /// What the node gave no answer to, and is to be asked again.
     pub(super) outage: Outage<Unanswered>,
@@ -150,6 +152,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             reading: 0,
             fetching: 0,
             selected: 0,
+            undetermined: 0,
             given: 0,
             outage,
             unanswered: None,
@@ -274,12 +277,15 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         if let Some(job) = self.woken.pop_front() {
             return Some(job);
         }
-        let enough = self.checker.settings.limit.is_some_and(|limit| self.selected >= limit);
+        // Not one more than may be needed, so that which ones are selected is decided by their order alone.
+        let enough = self.checker.settings.limit.is_some_and(|limit| self.selected + self.undetermined >= limit);
         // With the second look under way and another batch full, what is new can wait.
         if enough || self.mismatches.is_full() {
             return None;
         }
-        self.targets.next().map(|agent| Job { agent, seen: false, place: None })
+        let agent = self.targets.next()?;
+        self.undetermined += 1;
+        Some(Job { agent, seen: false, place: None })
     }
 
     /// Reads an agent in a task; `false` when it was judged without, because there is no node to ask.
@@ -290,7 +296,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             (Some(error), _) | (None, Err(error)) => {
                 // Only what some reason stands for makes a run give up.
                 let _ = verdict.failed(error.clone());
-                self.selected += u64::from(!job.seen);
+                self.determined(&job, true);
                 self.give_back(job.place);
                 self.finished.push_back(verdict);
                 return false;
@@ -368,6 +374,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 return self.postpone(Unanswered::Read(Job { place: None, ..job }), error);
             }
             failed => {
+                self.determined(&job, true);
                 self.give_back(job.place);
                 if let Ok(Err(error)) = failed {
                     // An error of the node's own is an answer.
@@ -380,12 +387,13 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             }
         };
         if !job.seen {
-            let enough = settings.limit.is_some_and(|limit| self.selected >= limit);
-            if enough || !settings.selects(job.agent, reading.record.as_ref()) {
+            let selected = settings.selects(job.agent, reading.record.as_ref());
+            self.determined(&job, selected);
+            if !selected {
                 return Ok(());
             }
-            self.selected += 1;
         }
+        let settings = &self.checker.settings;
         let Some(uri) = verdict.card_uri(&reading, settings.verify.fetch_unanchored) else {
             self.give_back(job.place);
             verdict.elapsed = started.elapsed();
@@ -419,6 +427,14 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             self.ready.push_back(Fetch { verdict, started, url, host, known });
         }
         Ok(())
+    }
+
+    /// It is known whether an agent is selected, if that was to be found out.
+    fn determined(&mut self, job: &Job, selected: bool) {
+        if !job.seen {
+            self.undetermined -= 1;
+            self.selected += u64::from(selected);
+        }
     }
 
     /// The node gave no answer to a question, which it may have later.
