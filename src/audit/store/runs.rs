@@ -239,14 +239,7 @@ pub(super) async fn runs_where(
 
 fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, StoreError> {
     let number = |column| open.explained(row.number(column));
-    let block = match (open.explained(row.maybe_text(1))?, open.explained(row.maybe_number(2))?) {
-        (Some(hash), Some(height)) => {
-            let mut bytes = [0; 32];
-            hex::decode_to_slice(hash, &mut bytes).map_err(|_| open.no("hash of a block"))?;
-            Some(Block { hash: BlockHash(bytes), height, time: Timestamp(number(3)?) })
-        }
-        _ => None,
-    };
+    let block = block_of(open, row, 1)?;
     let (matches, mismatches, absent, undecided) = (number(7)?, number(8)?, number(9)?, number(10)?);
     Ok(RunInfo {
         id: open.explained(row.int(0))?,
@@ -266,4 +259,13 @@ fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, St
             undecided,
         },
     })
+}
+
+/// A block whose hash, height and time stand in a row from this column on.
+pub(super) fn block_of(open: &Transaction, row: &Row, column: usize) -> Result<Option<Block>, StoreError> {
+    let (hash, height) = (open.explained(row.maybe_text(column))?, open.explained(row.maybe_number(column + 1))?);
+    let Some((hash, height)) = hash.zip(height) else { return Ok(None) };
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(hash, &mut bytes).map_err(|_| open.no("hash of a block"))?;
+    Ok(Some(Block { hash: BlockHash(bytes), height, time: Timestamp(open.explained(row.number(column + 2))?) }))
 }
