@@ -104,7 +104,7 @@ fn hostile_text_neither_breaks_the_document_nor_smuggles_control_characters() {
 
 /// XML 1.0, production 2. An XML reader refuses the whole document for one other character, escaped or not.
 fn is_in_xml(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r') || ((c >= ' ' && c <= '\u{fffd}') || c >= '\u{10000}')
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
 #[test]
