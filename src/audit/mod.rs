@@ -15,7 +15,7 @@ mod unchanged;
 
 pub use changed::ChangedSince;
 pub use outcome::{AuditOutcome, RunInfo, RunScope};
-pub use run::{Audit, AuditSettings, Progress, Running};
+pub use run::{Audit, AuditSettings, Found, Progress, Running};
 pub use targets::{find_end, IdListError, RegistryEnd, Targets};
 pub use transition::{Transition, TransitionKind};
 pub use unchanged::Unchanged;

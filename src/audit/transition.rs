@@ -6,11 +6,13 @@ use crate::registry::Timestamp;
 pub enum TransitionKind {
     /// The card was the anchored one and is not any more.
     MatchToMismatch,
+    /// There was nothing to compare (no hash or no URI anchored), and now there is a card that is not the anchored one.
+    AbsentToMismatch,
     /// The card is the anchored one again.
     MismatchToMatch,
     /// It has not been possible to decide for several runs.
     ToUndecided,
-    /// It can be decided again; or for the first time, and it is a mismatch.
+    /// It can be decided again; or for the first time since its record was read, and it is a mismatch.
     FromUndecided,
     /// Another hash is anchored.
     HashReanchored,
@@ -20,7 +22,7 @@ pub enum TransitionKind {
     OwnerChanged,
     /// The agent was revoked.
     Revoked,
-    /// The agent was not known before.
+    /// The agent was registered, or came back, after the last run that could read the registry.
     New,
     /// The agent was known, and the registry has it no more.
     Vanished,
@@ -28,8 +30,9 @@ pub enum TransitionKind {
 
 impl TransitionKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MatchToMismatch,
+        Self::AbsentToMismatch,
         Self::MismatchToMatch,
         Self::ToUndecided,
         Self::FromUndecided,
@@ -45,6 +48,7 @@ impl TransitionKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MatchToMismatch => "match_to_mismatch",
+            Self::AbsentToMismatch => "absent_to_mismatch",
             Self::MismatchToMatch => "mismatch_to_match",
             Self::ToUndecided => "to_undecided",
             Self::FromUndecided => "from_undecided",

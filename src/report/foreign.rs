@@ -9,3 +9,10 @@ fn is_unseen(c: char) -> bool {
 pub(super) fn seen(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
+
+/// Foreign text for XML, which has no place for some characters even when they are escaped (XML 1.0, production 2, "Char"): one of them
+/// would make the whole document unreadable. They become the replacement character.
+pub(super) fn in_xml(text: &str) -> String {
+    let has_place = |c| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}');
+    text.chars().map(|c| if has_place(c) { c } else { '\u{fffd}' }).collect()
+}

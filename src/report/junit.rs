@@ -3,6 +3,7 @@ use std::io::{self, Write};
 use chrono::{DateTime, FixedOffset};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::foreign::in_xml;
 use super::run::{INACTIVE, REVOKED};
 use super::{ReportRow, ReportWriter, RunEnd, RunHeader};
 use crate::registry::Timestamp;
@@ -20,17 +21,17 @@ pub(super) struct JunitReport<W> {
 
 impl<W: Write> JunitReport<W> {
     pub(super) fn begin(out: W, header: &RunHeader) -> Self {
-        let name = format!("cards of registry {} on {}", header.registry(), header.network);
+        let name = in_xml(&format!("cards of registry {} on {}", header.registry(), header.network));
         let mut suite = TestSuite::new(name.clone());
         suite.timestamp = date(header.started_at);
-        suite.add_property(("selection", header.selection.as_str()));
+        suite.add_property(("selection", in_xml(&header.selection).as_str()));
         if let Some(block) = header.block {
             suite.add_property(("block_hash", block.hash.to_string().as_str()));
             suite.add_property(("block_height", block.height.to_string().as_str()));
         }
         // Readers group by what stands between the dots.
         let place = format!("{}-{}", header.contract.index, header.contract.subindex);
-        let class_name = format!("cardproof.{}.{place}", header.network.replace('.', "-"));
+        let class_name = in_xml(&format!("cardproof.{}.{place}", header.network.replace('.', "-")));
         Self { out, suite, class_name, name, started_at: header.started_at }
     }
 }
@@ -44,10 +45,11 @@ impl<W: Write + Send> ReportWriter for JunitReport<W> {
             Class::Undecided => TestCaseStatus::non_success(NonSuccessKind::Error),
             Class::Absent => TestCaseStatus::skipped(),
         };
-        status.set_message(if row.inactive { format!("{INACTIVE} {}", verdict.message) } else { verdict.message.clone() });
+        let message = in_xml(&verdict.message);
+        status.set_message(if row.inactive { format!("{INACTIVE} {message}") } else { message });
         if row.counts_as() != Class::Match {
             status.set_type(if row.inactive { REVOKED } else { verdict.reason.as_str() });
-            status.set_description(details(row));
+            status.set_description(in_xml(&details(row)));
         }
         let mut case = TestCase::new(format!("agent {}", row.token()), status);
         case.set_classname(self.class_name.as_str());

@@ -106,16 +106,21 @@ impl ReportPlace {
     /// When the system refuses. What was there before is there still.
     pub fn publish(&self, draft: &mut File) -> io::Result<()> {
         draft.rewind()?;
-        self.put(draft, self.mode.clone())
+        self.put(draft)
     }
 
-    /// Replaces the file. It has these permissions, or else those of a file that is its owner's alone.
-    pub(super) fn put(&self, content: &mut impl Read, mode: Option<Permissions>) -> io::Result<()> {
+    /// Replaces the file. It has the permissions of the one that was there, or else those that any new file has.
+    pub(super) fn put(&self, content: &mut impl Read) -> io::Result<()> {
+        let mut unfinished = tempfile::Builder::new();
         // Some collectors read every name with their ending, so the unfinished file must not have it.
-        let mut file = tempfile::Builder::new().prefix(".cardproof").suffix(".tmp").tempfile_in(&self.folder).map_err(unnamed)?;
+        unfinished.prefix(".cardproof").suffix(".tmp");
+        // Less what the umask takes away.
+        #[cfg(unix)]
+        unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = unfinished.tempfile_in(&self.folder).map_err(unnamed)?;
         io::copy(content, file.as_file_mut())?;
-        if let Some(mode) = mode {
-            file.as_file().set_permissions(mode)?;
+        if let Some(mode) = &self.mode {
+            file.as_file().set_permissions(mode.clone())?;
         }
         file.as_file().sync_all()?;
         file.persist(&self.file).map(drop).map_err(|failure| failure.error)
@@ -165,6 +170,11 @@ mod tests {
         symlink(&target, &link).unwrap();
         write(&link);
         assert_eq!(fs::read(&target).unwrap(), b"new", "a link to nothing yet is one, too");
+        let plain = other.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&target), mode(&plain), "a new file is as the umask has it");
+        fs::remove_file(&plain).unwrap();
         fs::write(&target, "old").unwrap();
         fs::set_permissions(&target, Permissions::from_mode(0o640)).unwrap();
         let relative = folder.path().join("relative");

@@ -28,6 +28,8 @@ pub struct Anchor {
     pub owner: AccountAddress,
     /// Whether the agent is active. It stands beside the verdict and never changes it.
     pub status: AgentStatus,
+    /// When the agent was registered; `None` in what was stored without it.
+    pub registered_at: Option<Timestamp>,
 }
 
 /// What the fetch found.

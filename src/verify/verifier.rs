@@ -258,7 +258,11 @@ impl Verdict {
         self.decoded_with = reading.decoded_with;
         self.module_ref = Some(reading.module_ref);
         let record = reading.record.as_ref();
-        self.anchor = record.map(|record| Anchor { owner: record.owner_account, status: record.status });
+        self.anchor = record.map(|record| Anchor {
+            owner: record.owner_account,
+            status: record.status,
+            registered_at: Some(record.registered_at),
+        });
         self.agent_uri = record.and_then(|record| record.agent_uri.clone());
         let asked = self.subject.as_ref().map(|subject| subject.token_id);
         self.checks = match (record, asked) {

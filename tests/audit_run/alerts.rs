@@ -142,6 +142,9 @@ async fn what_cannot_be_told_is_refused_and_names_its_setting() {
     std::fs::write(&secret, SECRET).unwrap();
     std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o644)).unwrap();
     let file = secret.to_str().unwrap();
+    let group = tool.folder().join("group");
+    std::fs::write(&group, SECRET).unwrap();
+    std::fs::set_permissions(&group, PermissionsExt::from_mode(0o640)).unwrap();
     for (args, environment, why) in [
         (&["--no-store"][..], &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/")][..], "--no-store tells no changes"),
         (&[], &[("CARDPROOF_WEBHOOK_URL", "ftp://x/")], "the webhook's URL in CARDPROOF_WEBHOOK_URL is no http"),
@@ -156,6 +159,7 @@ async fn what_cannot_be_told_is_refused_and_names_its_setting() {
             &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/")],
             "other users can read or change the webhook's secret",
         ),
+        (&["--webhook-secret-file", group.to_str().unwrap()], &[("CARDPROOF_WEBHOOK_URL", "http://127.0.0.1:1/")], "(mode 640)"),
     ] {
         let args = [&["audit", "--ids", "1", "--node", "http://127.0.0.1:1"], args].concat();
         let mut command = tool.command(&args);

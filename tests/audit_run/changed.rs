@@ -52,6 +52,15 @@ async fn only_what_has_changed_or_is_due_is_checked() {
     assert_eq!((code, ids), (1, vec![broken.0]), "what did not match is looked at each time, what has nothing to compare is not");
     assert!(said.contains("what has changed since run 1 is known from the registry's events"), "{said}");
 
+    let known = tool.run(&[&["audit", "--all", "--changed", "--json"][..], &LOOPBACK].concat()).await.json();
+    assert_valid("audit", &known);
+    let results = known["results"].as_array().unwrap();
+    assert!(results.len() == 34 && results.iter().all(|result| result["block"]["hash"].is_string()), "{known:#}");
+    let left_out = results.iter().filter(|result| result["message"].as_str().unwrap().contains("Nothing has changed since"));
+    let runs = tool.run(&["audit", "runs", "--json"]).await.json();
+    let (first, blocks) = (&runs["runs"][2]["block"], left_out.map(|result| &result["block"]).collect::<Vec<_>>());
+    assert!(blocks.len() == 33 && blocks.iter().all(|block| *block == first), "the block of the verdict that is repeated");
+
     let update = async |entry_point: &str, parameter: Vec<u8>| {
         net.update(0, net.registry(), entry_point, &parameter).await.unwrap();
     };
@@ -89,7 +98,7 @@ async fn only_what_has_changed_or_is_due_is_checked() {
     net.register_agent(1, Some(&host.url("/newer")), hash).await.unwrap();
     let (_, ids, said) = audit(&tool, &["--all", "--changed"]).await;
     assert_eq!(ids, [broken.0, new.0 + 1], "{said}");
-    assert!(said.contains("since run 6 "), "{said}");
+    assert!(said.contains("since run 7 "), "{said}");
 
     // More blocks than agents.
     for _ in 0..40 {

@@ -194,6 +194,26 @@ async fn c_83_a_node_that_is_gone_for_good_ends_the_run_in_bounded_time() {
     assert!(chain.reads.load(Ordering::SeqCst) < 300, "nobody waits for the same answer ten thousand times");
 }
 
+/// It takes connections and says nothing, so that every call takes as long as a call may take.
+#[tokio::test(start_paused = true)]
+async fn c_83_a_node_that_freezes_costs_bounded_time_however_many_agents_are_left() {
+    for (agents, wrong) in [(500, 0), (20_000, 0), (500, 50)] {
+        let chain = Chain::of(move |_, id| match id {
+            0..100 if id < wrong => Ok(Some(record(id, &url(id, 5), b"another"))),
+            0..100 => Ok(Some(record(id, &url(id, 5), &own_card(id)))),
+            _ => Err(ChainErrorKind::NodeUnavailable),
+        });
+        let chain = chain.with_silence(Duration::from_secs(20));
+        let hosts = Hosts::of(|uri, _| Ok(card_of(uri)));
+        let begun = Instant::now();
+        let found = verdicts(&chain, &hosts, settings(), 0..agents).await;
+        let count = |reason| found.values().filter(|verdict| verdict.reason == reason).count() as u64;
+        assert_eq!((count(Reason::Match), count(Reason::NodeUnavailable)), (100 - wrong, agents - 100 + wrong));
+        assert!(begun.elapsed() < Duration::from_secs(70), "{agents}: {:?}", begun.elapsed());
+        assert!(chain.reads.load(Ordering::SeqCst) < 200, "one call finds out whether it is back, and the others wait");
+    }
+}
+
 /// A node that is being restarted costs time and no verdict, not even those of the second look.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_comes_back_loses_nothing() {
@@ -283,9 +303,16 @@ async fn owner_status_and_sample_leave_the_others_out() {
     assert!(found.len() == 100 && found.keys().all(|id| id % 10 == 0), "an alias of the owner is the owner");
     let asked = hosts.asked().len();
     let sample = AuditSettings { limit: Some(50), status: Some(AgentStatus::Active), ..all };
-    let sampled = verdicts(&chain, &hosts, sample, Targets::below(1100).shuffled().map(|id| id.0)).await;
+    let sampled = verdicts(&chain, &hosts, sample, Targets::below(1100).shuffled(7).map(|id| id.0)).await;
     assert_eq!(sampled.len(), 50);
     assert!(hosts.asked().len() <= asked + 50, "what is left out is not fetched");
+    // Which ones they are, is decided by their order alone and not by which record was read first.
+    let mut first: Vec<u64> =
+        Targets::below(1100).shuffled(7).map(|id| id.0).filter(|id| id % 2 == 1 && *id < 1000).take(50).collect();
+    let mut ids: Vec<u64> = sampled.into_keys().collect();
+    first.sort_unstable();
+    ids.sort_unstable();
+    assert_eq!(ids, first);
 }
 
 #[tokio::test(start_paused = true)]

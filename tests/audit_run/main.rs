@@ -7,6 +7,7 @@ mod command;
 mod daemon;
 mod engine;
 mod inputs;
+mod interrupted;
 #[path = "../support/mock_node.rs"]
 mod mock_node;
 mod node;

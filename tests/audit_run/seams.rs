@@ -26,6 +26,7 @@ pub struct Chain {
     pub reads: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     open: Arc<AtomicUsize>,
+    silence: Duration,
 }
 
 impl Chain {
@@ -36,7 +37,13 @@ impl Chain {
             reads: Arc::default(),
             most: Arc::default(),
             open: Arc::default(),
+            silence: Duration::ZERO,
         }
+    }
+
+    /// That the node is unavailable is found out only after so long.
+    pub fn with_silence(self, silence: Duration) -> Self {
+        Self { silence, ..self }
     }
 
     pub fn most_reads(&self) -> usize {
@@ -74,7 +81,11 @@ impl AgentReader for Chain {
         self.most.fetch_max(self.open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(1)).await;
         self.open.fetch_sub(1, Ordering::SeqCst);
-        match (self.records)(block.height, agent.0) {
+        let told = (self.records)(block.height, agent.0);
+        if told == Err(ChainErrorKind::NodeUnavailable) {
+            tokio::time::sleep(self.silence).await;
+        }
+        match told {
             Ok(record) => Ok(Reading {
                 record,
                 decoded_with: Some(DecodedWith::Layout),

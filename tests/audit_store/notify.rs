@@ -26,6 +26,8 @@ on_both! {
     a_corrected_url_is_used_though_the_old_one_is_gone
     a_corrected_url_does_not_wait_as_long_as_the_wrong_one
     a_sink_that_takes_its_time_does_not_outlast_the_patience
+    what_changed_about_an_agent_is_told_in_order_though_an_earlier_delivery_failed
+    what_a_wrong_clock_has_put_off_for_weeks_is_due
 }
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -296,6 +298,8 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
         "ALTER TABLE deliveries DROP COLUMN failed_target",
         "DROP TABLE disabled_sinks",
         "CREATE TABLE disabled_sinks (sink TEXT NOT NULL PRIMARY KEY, disabled_at BIGINT NOT NULL, reason TEXT NOT NULL)",
+        "DROP TABLE held",
+        "ALTER TABLE runs DROP COLUMN read_at",
         "ALTER TABLE runs DROP COLUMN terms",
         "ALTER TABLE runs DROP COLUMN owner",
         "ALTER TABLE runs DROP COLUMN owned_since",
@@ -335,4 +339,55 @@ async fn a_command_that_hangs_takes_its_children_with_it() {
         assert!(begun.elapsed() < PATIENCE, "the child of the command lives on");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+async fn what_changed_about_an_agent_is_told_in_order_though_an_earlier_delivery_failed(stage: Stage) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let (lines, refuses) = (Arc::clone(&told), std::sync::atomic::AtomicBool::new(true));
+    let sink = LineSink::new(move |line| {
+        let change: serde_json::Value = serde_json::from_str(line).unwrap();
+        let kind = change["kind"].as_str().unwrap().to_owned();
+        // The first attempt at the first change of agent 0 fails.
+        if change["token_id"] == "0" && refuses.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            return Err(std::io::Error::other("not now"));
+        }
+        lines.lock().unwrap().push((change["token_id"].as_str().unwrap().to_owned(), kind));
+        Ok(())
+    });
+    let settings_of = NotifySettings { first_pause: Duration::from_secs(1), ..FAST };
+    let notifier = Notifier::new(stage.store.clone(), vec![Sink::Line(sink)], settings_of).unwrap();
+    change(&stage, 2, &notifier).await;
+    assert_eq!(notifier.deliver().await.unwrap().failed, 1);
+    let settings = RecordSettings { sinks: notifier.names(), ..settings() };
+    stage.run(vec![agent(0).matching(), agent(1).matching()], &settings).await;
+    // Another process finds nothing of agent 0 to tell either, as long as its first change waits.
+    notifier.deliver().await.unwrap();
+    let of = |id: &str| -> Vec<String> {
+        told.lock().unwrap().iter().filter(|(token, _)| token == id).map(|(_, kind)| kind.clone()).collect()
+    };
+    assert_eq!((of("0").len(), of("1")), (0, vec!["match_to_mismatch".to_owned(), "mismatch_to_match".to_owned()]));
+    assert_eq!(stage.store.outstanding(&notifier.keys()[0]).await.unwrap().count, 2);
+    assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 2);
+    assert_eq!(of("0"), ["match_to_mismatch", "mismatch_to_match"]);
+}
+
+async fn what_a_wrong_clock_has_put_off_for_weeks_is_due(stage: Stage) {
+    let (wait, weeks) = (Duration::from_secs(3600), Duration::from_secs(30 * 24 * 3600));
+    let told = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&told);
+    let sink = LineSink::new(move |_| {
+        *count.lock().unwrap() += 1;
+        Ok(())
+    });
+    let notifier = notifier(&stage, Sink::Line(sink));
+    change(&stage, 2, &notifier).await;
+    let key = &notifier.keys()[0];
+    let claimed = stage.store.claim_deliveries(key, 2, FAST.hold).await.unwrap();
+    for (delivery, wait) in claimed.iter().zip([wait, weeks]) {
+        stage.store.postpone(key, &delivery.transition.idempotency_key, wait, "not now").await.unwrap();
+    }
+    assert_eq!(stage.store.outstanding(key).await.unwrap().due_in, Some(Duration::ZERO));
+    assert_eq!(notifier.deliver().await.unwrap().acknowledged, 1);
+    let left = stage.store.outstanding(key).await.unwrap();
+    assert!(left.count == 1 && left.due_in.is_some_and(|due| due > wait / 2), "an hour is no mistake: {left:?}");
 }

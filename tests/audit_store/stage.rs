@@ -50,10 +50,11 @@ impl Stage {
     }
 
     pub async fn begin(&self) -> RunInfo {
-        self.store
-            .begin_run(&scope(), NewRun { block: Some(block(1000)), selection: "every agent", ..NewRun::default() })
-            .await
-            .unwrap()
+        self.begin_at(Some(block(1000))).await
+    }
+
+    pub async fn begin_at(&self, block: Option<Block>) -> RunInfo {
+        self.store.begin_run(&scope(), NewRun { block, selection: "every agent", ..NewRun::default() }).await.unwrap()
     }
 }
 
@@ -108,6 +109,7 @@ pub struct Agent {
     pub owner: u8,
     pub status: AgentStatus,
     pub at: u64,
+    pub registered_at: Option<u64>,
 }
 
 pub fn agent(id: u64) -> Agent {
@@ -120,6 +122,7 @@ pub fn agent(id: u64) -> Agent {
         owner: 1,
         status: AgentStatus::Active,
         at: 1_790_000_000_000,
+        registered_at: None,
     }
 }
 
@@ -173,7 +176,11 @@ impl Agent {
                 token_id: TokenId(self.id),
             }),
             block: Some(block(1000)),
-            anchor: Some(Anchor { owner: AccountAddress([self.owner; 32]), status: self.status }),
+            anchor: Some(Anchor {
+                owner: AccountAddress([self.owner; 32]),
+                status: self.status,
+                registered_at: self.registered_at.map(Timestamp),
+            }),
             agent_uri: self.uri,
             anchored_sha256: self.anchored.map(digest),
             reason: self.reason,

@@ -17,6 +17,9 @@ on_both! {
     an_undecided_run_in_between_does_not_start_the_count_again
     a_lower_agent_outside_of_earlier_selections_is_not_new
     what_changed_is_found_again
+    a_mismatch_after_nothing_to_compare_is_told_as_one_and_so_is_its_repair
+    a_first_run_that_could_read_nothing_makes_nobody_new
+    an_agent_registered_before_the_last_run_is_not_new_and_one_registered_after_it_is
 }
 
 async fn the_first_run_brings_no_news(stage: Stage) {
@@ -143,4 +146,54 @@ async fn a_first_decision_that_is_a_mismatch_is_told(stage: Stage) {
     let after = vec![agent(0).mismatching(), agent(3).mismatching()];
     assert_eq!(kinds(&stage.run(after, &patient(2, 3)).await), [Kind::FromUndecided], "once each");
     assert_eq!(kinds(&stage.run(vec![agent(0).mismatching(), agent(3).mismatching()], &patient(2, 3)).await), []);
+}
+
+async fn a_mismatch_after_nothing_to_compare_is_told_as_one_and_so_is_its_repair(stage: Stage) {
+    let unanchored = || Agent { anchored: None, reason: Reason::NoHashOnChain, ..agent(0) }.verdict();
+    stage.run(vec![unanchored()], &settings()).await;
+    let told = stage.run(vec![agent(0).mismatching()], &settings()).await;
+    assert_eq!(kinds(&told), [Kind::HashReanchored, Kind::AbsentToMismatch]);
+    let change = &told[0].transitions[1];
+    assert_eq!((change.before.as_deref(), change.after.as_deref()), (Some("absent"), Some("mismatch")));
+    assert_eq!(kinds(&stage.run(vec![agent(0).mismatching()], &settings()).await), [], "once");
+    assert_eq!(kinds(&stage.run(vec![agent(0).matching()], &settings()).await), [Kind::MismatchToMatch]);
+    // A mismatch that was cleared away and comes back is one again; a match that does so, is none any more.
+    for (before, back) in [(agent(0).mismatching(), Kind::AbsentToMismatch), (agent(0).matching(), Kind::MatchToMismatch)] {
+        stage.run(vec![before], &settings()).await;
+        stage.run(vec![unanchored()], &settings()).await;
+        assert_eq!(kinds(&stage.run(vec![agent(0).mismatching()], &settings()).await), [Kind::HashReanchored, back]);
+    }
+    // Patience holds for it, too.
+    stage.run(vec![unanchored()], &patient(2, 3)).await;
+    stage.run(vec![unanchored()], &patient(2, 3)).await;
+    assert_eq!(kinds(&stage.run(vec![agent(0).mismatching()], &patient(2, 3)).await), [Kind::HashReanchored]);
+    assert_eq!(kinds(&stage.run(vec![agent(0).mismatching()], &patient(2, 3)).await), [Kind::AbsentToMismatch]);
+    // Whom the registry has only now, is new as a whole.
+    stage.run(vec![agent(7).missing()], &settings()).await;
+    assert_eq!(kinds(&stage.run(vec![agent(7).mismatching()], &settings()).await), [Kind::New]);
+}
+
+async fn a_first_run_that_could_read_nothing_makes_nobody_new(stage: Stage) {
+    let down = stage.begin_at(None).await;
+    stage.store.record(&down, vec![agent(0).unread(), agent(1).unread()], &settings()).await.unwrap();
+    stage.store.finish_run(&down).await.unwrap();
+    // A node that was asked for its block and then froze has read nothing either.
+    assert_eq!(kinds(&stage.run(vec![agent(0).unread(), agent(1).unread()], &settings()).await), []);
+    let registered = |id| Agent { registered_at: Some(2000), ..agent(id) };
+    let first = vec![registered(0).matching(), registered(1).mismatching(), registered(2).matching()];
+    assert_eq!(kinds(&stage.run(first, &settings()).await), [], "this is where reports begin");
+    assert_eq!(kinds(&stage.run(vec![registered(1).matching()], &settings()).await), [Kind::MismatchToMatch]);
+}
+
+async fn an_agent_registered_before_the_last_run_is_not_new_and_one_registered_after_it_is(stage: Stage) {
+    let (run, later) = (crate::stage::block(1000).time.0, crate::stage::block(1001).time.0);
+    let registered = |id, at| Agent { registered_at: Some(at), ..agent(id) };
+    stage.run(vec![registered(2, 5).matching()], &settings()).await;
+    let wider = vec![registered(60, 5).mismatching(), registered(61, run).matching(), registered(62, later).mismatching()];
+    let told = stage.run([vec![registered(2, 5).matching()], wider].concat(), &settings()).await;
+    let new: Vec<_> = told.iter().flat_map(|outcome| &outcome.transitions).map(|t| (t.token_id.0, t.kind)).collect();
+    assert_eq!(new, [(62, Kind::New)]);
+    // One that nobody could read when it was there already, is told as new and as nothing else.
+    stage.run(vec![agent(63).unread()], &settings()).await;
+    assert_eq!(kinds(&stage.run(vec![registered(63, later).mismatching()], &settings()).await), [Kind::New]);
 }

@@ -48,7 +48,7 @@ fn the_services_have_no_privilege_to_lose() {
         "MemoryDenyWriteExecute=yes",
         "RestrictNamespaces=yes",
         "SystemCallFilter=@system-service",
-        "UMask=0077",
+        "UMask=0022",
     ] {
         assert!(audit.lines().any(|found| found == line), "{line}");
     }

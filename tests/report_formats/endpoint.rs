@@ -126,23 +126,45 @@ async fn an_address_that_is_taken_is_said_before_any_run() {
 }
 
 #[tokio::test]
-async fn half_requests_take_no_more_than_their_share_and_their_time() {
+async fn silent_connections_and_half_requests_make_room_for_who_asks_in_earnest() {
+    for begins in [&b""[..], b"GET /metrics HTTP/1.1\r\nHost: "] {
+        let limits = EndpointLimits { connections: 3, request: Duration::from_secs(20) };
+        let served = Served::limited(&MetricsState::new(MetricsSettings::default()), limits).await;
+        let mut slow = Vec::new();
+        for _ in 0..12 {
+            let mut socket = tokio::net::TcpStream::connect(served.address).await.unwrap();
+            socket.write_all(begins).await.unwrap();
+            slow.push(socket);
+        }
+        let began = Instant::now();
+        for _ in 0..5 {
+            assert_eq!(served.get("/healthz").await.0, 200);
+        }
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        // The one that has been silent for the longest went first, and the newest can still ask.
+        let mut newest = slow.pop().unwrap();
+        let rest = if begins.is_empty() { &b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"[..] } else { b"x\r\n\r\n" };
+        newest.write_all(rest).await.unwrap();
+        let mut answer = Vec::new();
+        tokio::io::AsyncReadExt::read_to_end(&mut newest, &mut answer).await.unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+        let mut oldest = slow.remove(0);
+        let mut rest = Vec::new();
+        let _ = tokio::io::AsyncReadExt::read_to_end(&mut oldest, &mut rest).await;
+        assert!(rest.is_empty());
+        served.stop.send(()).unwrap();
+        served.task.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn half_requests_take_no_more_than_their_time() {
     let limits = EndpointLimits { connections: 3, request: Duration::from_millis(300) };
     let served = Served::limited(&MetricsState::new(MetricsSettings::default()), limits).await;
-    let mut slow = Vec::new();
-    for _ in 0..12 {
-        let mut socket = tokio::net::TcpStream::connect(served.address).await.unwrap();
-        socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: ").await.unwrap();
-        slow.push(socket);
-    }
-    let began = Instant::now();
-    assert_eq!(served.get("/healthz").await.0, 200);
-    // Twelve of them, three at a time: the one that asks in earnest waits for four turns.
+    let mut socket = tokio::net::TcpStream::connect(served.address).await.unwrap();
+    socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: ").await.unwrap();
+    let (began, mut rest) = (Instant::now(), Vec::new());
+    let _ = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut rest).await;
     let waited = began.elapsed();
-    assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(10), "{waited:?}");
-    for mut socket in slow {
-        let mut rest = Vec::new();
-        let _ = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut rest).await;
-        assert!(rest.is_empty());
-    }
+    assert!(rest.is_empty() && waited > Duration::from_millis(250) && waited < Duration::from_secs(10), "{waited:?}");
 }

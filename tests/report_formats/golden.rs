@@ -1,6 +1,6 @@
 //! What each format looks like, byte for byte.
 
-use cardproof::report::{Format, ReportOptions};
+use cardproof::report::{Change, Format, ReportOptions};
 
 use crate::sample::{agents, end, header, report, report_of, Shared};
 
@@ -81,4 +81,20 @@ fn rows_go_out_as_they_come() {
         assert!(out.text().len() > before, "{format}");
         report.finish(&end()).unwrap();
     }
+}
+
+#[test]
+fn what_changed_besides_the_first_change_is_told_in_every_format_that_tells_changes() {
+    let mut agents = agents();
+    let other = Change { kind: "owner_changed", idempotency_key: "other".into(), ..agents[1].changes[0].clone() };
+    agents[1].changes.insert(0, other);
+    for format in [Format::Json, Format::Jsonl, Format::Csv, Format::Junit, Format::Sarif, Format::Markdown, Format::Html] {
+        let text = report_of(format, &agents, &ReportOptions::default()).replace('_', " ");
+        let place = |kind| text.find(kind).unwrap_or_else(|| panic!("{format} hides {kind}"));
+        assert!(place("owner changed") < place("match to mismatch"), "{format}");
+    }
+    let lines = report_of(Format::Jsonl, &agents, &ReportOptions::default());
+    let line: serde_json::Value = serde_json::from_str(lines.lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&line["transition"], line["transitions"].as_array().unwrap().len()), (&line["transitions"][0], 2));
+    assert_eq!(line["transitions"][1]["kind"], "match_to_mismatch");
 }

@@ -1,10 +1,10 @@
 //! JUnit XML against the structure that Jenkins and Surefire define: which elements and attributes there are, and where.
 
-use cardproof::report::Format;
+use cardproof::report::{Format, ReportOptions};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::Reader;
 
-use crate::sample::{agents, report};
+use crate::sample::{agents, report, report_of};
 
 /// An element as the Jenkins schema (`junit-10.xsd`) has it: its children and its attributes, obligatory ones with `!`.
 const ELEMENTS: &[(&str, &[&str], &[&str])] = &[
@@ -100,4 +100,35 @@ fn hostile_text_neither_breaks_the_document_nor_smuggles_control_characters() {
     assert!(!xml.contains('\u{1b}'));
     let messages: Vec<_> = elements(&xml).into_iter().flat_map(|(_, attributes)| attributes).collect();
     assert!(messages.iter().any(|(name, value)| name == "message" && value.contains("</script><script>")));
+}
+
+/// XML 1.0, production 2. An XML reader refuses the whole document for one other character, escaped or not.
+fn is_in_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
+}
+
+#[test]
+fn a_character_that_xml_has_not_becomes_the_replacement_character_wherever_it_stands() {
+    for c in ['\u{fffe}', '\u{ffff}', '\0', '\u{1}', '\u{8}', '\u{b}', '\u{c}', '\u{1b}', '\u{1f}'] {
+        let mut agents = agents();
+        for agent in &mut agents {
+            let text = format!("https://a.example/<{c}>");
+            agent.verdict.agent_uri = Some(text.clone());
+            agent.verdict.message = text.clone();
+            if let Some(change) = agent.changes.first_mut() {
+                (change.before, change.after) = (Some(text.clone()), Some(text));
+            }
+        }
+        let xml = report_of(Format::Junit, &agents, &ReportOptions::default());
+        assert!(xml.chars().all(is_in_xml), "{c:?}");
+        assert!(!xml.contains("&#"), "{c:?} is no better as a number");
+        let values: Vec<_> = elements(&xml).into_iter().flat_map(|(_, attributes)| attributes).collect();
+        assert!(values.contains(&("message".into(), "https://a.example/<\u{fffd}>".into())), "{c:?}");
+    }
+    for kept in ["a\u{7f}b", "a\u{85}b", "a\u{fdd0}b", "a\u{1fffe}b", "é\u{10ffff}"] {
+        let mut agents = agents();
+        agents[1].verdict.message = kept.into();
+        let xml = report_of(Format::Junit, &agents, &ReportOptions::default());
+        assert!(xml.chars().all(is_in_xml));
+    }
 }

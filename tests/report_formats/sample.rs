@@ -52,7 +52,7 @@ pub fn verdict(token: u64, reason: Reason) -> Verdict {
             token_id: TokenId(token),
         }),
         block: header().block,
-        anchor: Some(Anchor { owner: AccountAddress([1; 32]), status: AgentStatus::Active }),
+        anchor: Some(Anchor { owner: AccountAddress([1; 32]), status: AgentStatus::Active, registered_at: None }),
         agent_uri: (reason != Reason::NoUriOnChain).then_some(uri.clone()),
         anchored_sha256: (reason != Reason::NoHashOnChain).then_some(anchored),
         reason,

@@ -4,15 +4,12 @@ use futures_util::future::join_all;
 use tokio::time::{sleep, timeout_at, Instant};
 
 use super::{Answer, NotifyError, Sink};
-use crate::audit::store::{Delivery, SinkKey, Store, StoreError};
+use crate::audit::store::{Delivery, SinkKey, Store, StoreError, LONGEST_WAIT};
 
 /// How many deliveries to one sink are under way at once.
 const AT_ONCE: u16 = 8;
 /// The longest pause between two attempts at one delivery.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The longest `Retry-After` that is honoured: a receiver must not silence an alert for ever.
-const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
-
 /// How deliveries are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotifySettings {
@@ -153,9 +150,10 @@ impl Notifier {
                 total.acknowledged += 1;
                 return Ok(true);
             }
+            // A receiver must not silence an alert for ever.
             Answer::Failed(why, asked) => {
                 let pause = self.pause(delivery.attempt);
-                (why, asked.map_or(pause, |asked| asked.min(LONGEST_ASKED).max(pause)))
+                (why, asked.map_or(pause, |asked| asked.min(LONGEST_WAIT).max(pause)))
             }
             Answer::Gone(why) => {
                 self.store.disable_sink(&sink.key(), &why).await?;

@@ -8,10 +8,11 @@ mod check;
 mod hosts;
 mod outage;
 mod running;
+mod second_look;
 mod settings;
 mod urls;
 
-pub use running::{Progress, Running};
+pub use running::{Found, Progress, Running};
 pub use settings::AuditSettings;
 
 use std::sync::{Arc, Mutex};
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use crate::chain::{AgentReader, AtBlock, Block, ChainError};
 use crate::fetch::CardFetcher;
 use crate::identity::TokenId;
-use crate::verify::Reason;
+use crate::verify::{Reason, Verdict};
 
 use super::{find_end, RegistryEnd};
 use check::Checker;
@@ -80,6 +81,12 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Audit<R, F> {
     /// Begins with the work on `targets`, which must name each agent once. What the parts of a run that were ended before have
     /// brought of URLs is not fetched again.
     pub fn start(&self, targets: impl Iterator<Item = TokenId> + Send + 'static) -> Running<R, F> {
-        Running::new(Arc::clone(&self.checker), Box::new(targets))
+        self.go_on(targets, Vec::new())
+    }
+
+    /// As [`Audit::start`], with mismatches that an earlier part of the run has found and that await their second look: they are not
+    /// fetched again, and `targets` do not name them.
+    pub fn go_on(&self, targets: impl Iterator<Item = TokenId> + Send + 'static, mismatches: Vec<Verdict>) -> Running<R, F> {
+        Running::new(Arc::clone(&self.checker), Box::new(targets), mismatches)
     }
 }

@@ -1,9 +1,13 @@
 use std::time::Duration;
 
-/// How long a node that gives no answer is left alone before it is asked again, each time longer. After the last, the run goes on
-/// without it.
+use tokio::time::Instant;
+
+/// How long a node that gives no answer is left alone before it is asked again, each time longer.
 const PAUSES: [Duration; 5] =
     [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8), Duration::from_secs(15)];
+
+/// How long a node may give no answer before the run goes on without it. The last question may take its own time besides.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What to do after a node gave no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,14 +20,19 @@ pub(super) enum Next {
     GiveUp,
 }
 
-/// What waits for a node that gives no answer, such as one that is being restarted: a question is only answered with “there is no
-/// node” when it is still gone after half a minute (C-83).
+/// What waits for a node that gives no answer, such as one that is being restarted, or one that takes connections and is silent: a
+/// question is only answered with “there is no node” when it is still gone after half a minute (C-83).
+///
+/// Between the pauses one question alone finds out whether it is back: a silent node lets each of them wait for as long as a call may
+/// take.
 pub(super) struct Outage<T> {
     waiting: Vec<T>,
     /// How many answers in a row make an outage that has lasted for no pause yet.
     limit: usize,
     /// How many answers in a row have not come.
     failures: usize,
+    /// Since when.
+    since: Option<Instant>,
     /// How many pauses there have been since an answer came.
     pauses: usize,
     pausing: bool,
@@ -32,12 +41,16 @@ pub(super) struct Outage<T> {
 impl<T> Outage<T> {
     /// For a node that answers. `limit` failures in a row make an outage.
     pub(super) fn new(limit: usize) -> Self {
-        Self { waiting: Vec::new(), limit, failures: 0, pauses: 0, pausing: false }
+        Self { waiting: Vec::new(), limit, failures: 0, since: None, pauses: 0, pausing: false }
     }
 
-    /// Whether the node is to be left alone now.
-    pub(super) fn is_pausing(&self) -> bool {
-        self.pausing
+    /// How many questions the node may be asked at once, of `most`.
+    pub(super) fn at_once(&self, most: usize) -> usize {
+        match (self.pausing, self.pauses) {
+            (true, _) => 0,
+            (false, 0) => most,
+            (false, _) => 1,
+        }
     }
 
     /// How much waits.
@@ -47,13 +60,14 @@ impl<T> Outage<T> {
 
     /// An answer came.
     pub(super) fn answered(&mut self) {
-        (self.failures, self.pauses) = (0, 0);
+        (self.failures, self.pauses, self.since) = (0, 0, None);
     }
 
     /// No answer came to `question`, which waits from now on.
     pub(super) fn failed(&mut self, question: T) -> Next {
         self.waiting.push(question);
         self.failures += 1;
+        self.since.get_or_insert_with(Instant::now);
         // After a pause, one more failure says that it was not long enough.
         let limit = if self.pauses > 0 { 1 } else { self.limit };
         if self.pausing || self.failures < limit {
@@ -64,10 +78,14 @@ impl<T> Outage<T> {
 
     /// There is nothing else to do than what waits.
     pub(super) fn pause(&mut self) -> Next {
-        let Some(pause) = PAUSES.get(self.pauses) else { return Next::GiveUp };
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if self.pauses > 0 && since.elapsed() >= PATIENCE {
+            return Next::GiveUp;
+        }
+        let pause = PAUSES.get(self.pauses).copied().unwrap_or(PATIENCE);
         self.pauses += 1;
         self.pausing = true;
-        Next::Pause(*pause)
+        Next::Pause(pause)
     }
 
     /// The pause is over, or there will be no other: what waits is to be asked now.
@@ -87,21 +105,38 @@ mod tests {
         assert_eq!([outage.failed(1), outage.failed(2)], [Next::GoOn; 2]);
         outage.answered();
         assert_eq!([outage.failed(3), outage.failed(4)], [Next::GoOn; 2]);
+        assert_eq!(outage.at_once(24), 24);
         assert_eq!(outage.failed(5), Next::Pause(PAUSES[0]));
         assert_eq!(outage.failed(6), Next::GoOn, "answers that were on their way");
-        assert!(outage.is_pausing());
+        assert_eq!(outage.at_once(24), 0);
         assert_eq!(outage.ask_again(), [1, 2, 3, 4, 5, 6]);
-        assert!(!outage.is_pausing() && outage.waiting() == 0);
+        assert_eq!((outage.at_once(24), outage.waiting()), (1, 0), "one finds out whether it is back");
+        outage.answered();
+        assert_eq!(outage.at_once(24), 24);
     }
 
-    #[test]
-    fn each_pause_is_longer_until_the_node_is_given_up() {
+    #[tokio::test(start_paused = true)]
+    async fn each_pause_is_longer_until_the_node_is_given_up() {
         let mut outage = Outage::new(1);
         for pause in PAUSES {
             assert_eq!(outage.failed(0), Next::Pause(pause));
+            tokio::time::sleep(pause).await;
             outage.ask_again();
         }
         assert_eq!(outage.failed(0), Next::GiveUp);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_that_is_silent_is_given_up_after_as_long_though_it_was_asked_less_often() {
+        let mut outage = Outage::new(1);
+        let (begun, mut asked) = (Instant::now(), 0);
+        while let Next::Pause(pause) = outage.failed(0) {
+            tokio::time::sleep(pause).await;
+            outage.ask_again();
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            asked += 1;
+        }
+        assert_eq!((asked, begun.elapsed()), (2, Duration::from_secs(43)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tokio::task::JoinSet;
 
-use crate::chain::{AgentReader, AtBlock, Block, ChainError, ChainErrorKind, Reading};
+use crate::chain::{AgentReader, Block, ChainError, ChainErrorKind, Reading};
 use crate::fetch::CardFetcher;
 use crate::identity::TokenId;
 use crate::verify::{Reason, Verdict};
@@ -12,10 +12,11 @@ use crate::verify::{Reason, Verdict};
 use super::check::{judge_known, Checker, Panicked};
 use super::hosts::{HostKey, Hosts};
 use super::outage::{Next, Outage};
+use super::second_look::SecondLook;
 use super::urls::{Known, UrlKey, UrlTable};
 
-/// How many mismatches are kept for the second look at the chain. More are looked at in batches of so many.
-const HELD: usize = 4096;
+/// How many calls in a row without an answer make an outage of the node.
+const SEVERAL: usize = 8;
 
 /// The verdicts of a run, as they are reached.
 ///
@@ -23,9 +24,9 @@ const HELD: usize = 4096;
 /// it ends them.
 #[allow(clippy::vec_box, reason = "a verdict goes from queue to queue, and its pointer is what moves")]
 pub struct Running<R, F> {
-    checker: Arc<Checker<R, F>>,
+    pub(super) checker: Arc<Checker<R, F>>,
     targets: Box<dyn Iterator<Item = TokenId> + Send>,
-    tasks: JoinSet<Done>,
+    pub(super) tasks: JoinSet<Done>,
     urls: UrlTable,
     hosts: Hosts,
     /// Agents whose URL another agent's fetch is about to bring.
@@ -34,21 +35,32 @@ pub struct Running<R, F> {
     woken: VecDeque<Job>,
     /// Cards to fetch, whose host has a place for them.
     ready: VecDeque<Fetch>,
-    /// Mismatches that await the second look.
-    held: Vec<Box<Verdict>>,
-    /// Those of them that it is the turn of, once the newer block is known.
-    second_look: Option<(Option<Block>, Vec<Box<Verdict>>)>,
-    finished: VecDeque<Box<Verdict>>,
-    reading: usize,
+    pub(super) mismatches: SecondLook,
+    pub(super) finished: VecDeque<Box<Verdict>>,
+    pub(super) reading: usize,
     fetching: usize,
     selected: u64,
+    /// How many are being read for the first time, and may turn out to be selected.
+    undetermined: u64,
     given: u64,
     /// What the node gave no answer to, and is to be asked again.
-    outage: Outage<Unanswered>,
+    pub(super) outage: Outage<Unanswered>,
     /// Why it gave none the last time.
     unanswered: Option<ChainError>,
     /// Set when there is no node, or not any more: the rest of the run would only wait for it.
-    given_up: Option<ChainError>,
+    pub(super) given_up: Option<ChainError>,
+    /// Set when nothing is begun any more but second looks.
+    pub(super) stopped: bool,
+}
+
+/// What a run has found.
+#[derive(Debug)]
+pub enum Found {
+    /// The verdict on an agent.
+    Verdict(Box<Verdict>),
+    /// A mismatch that awaits its second look, after which there is a verdict on the same agent. Whoever keeps it can have the look done
+    /// later: see [`super::Audit::go_on`].
+    Mismatch(Box<Verdict>),
 }
 
 impl<R, F> Drop for Running<R, F> {
@@ -71,7 +83,7 @@ pub struct Progress {
 }
 
 /// An agent to read.
-struct Job {
+pub(super) struct Job {
     agent: TokenId,
     /// Set when it was read before.
     seen: bool,
@@ -80,7 +92,7 @@ struct Job {
 }
 
 /// What the node gave no answer to.
-enum Unanswered {
+pub(super) enum Unanswered {
     Read(Job),
     SecondLook(Box<Verdict>),
 }
@@ -97,7 +109,7 @@ struct Fetch {
 
 /// What a task brings back.
 #[allow(clippy::large_enum_variant, reason = "made once for each agent and taken apart at once")]
-enum Done {
+pub(super) enum Done {
     Read {
         job: Job,
         verdict: Box<Verdict>,
@@ -117,10 +129,14 @@ enum Done {
 }
 
 impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
-    pub(super) fn new(checker: Arc<Checker<R, F>>, targets: Box<dyn Iterator<Item = TokenId> + Send>) -> Self {
+    pub(super) fn new(
+        checker: Arc<Checker<R, F>>,
+        targets: Box<dyn Iterator<Item = TokenId> + Send>,
+        mismatches: Vec<Verdict>,
+    ) -> Self {
         let hosts = Hosts::new(checker.settings.per_host_concurrency);
         let given_up = checker.pinned.as_ref().err().cloned();
-        let outage = Outage::new(2 * checker.settings.node_concurrency.max(1));
+        let outage = Outage::new(SEVERAL.min(2 * checker.settings.node_concurrency.max(1)));
         let urls = checker.urls.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(UrlTable::new);
         Self {
             checker,
@@ -131,23 +147,40 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             same_url: HashMap::new(),
             woken: VecDeque::new(),
             ready: VecDeque::new(),
-            held: Vec::new(),
-            second_look: None,
+            mismatches: SecondLook::of(mismatches),
             finished: VecDeque::new(),
             reading: 0,
             fetching: 0,
             selected: 0,
+            undetermined: 0,
             given: 0,
             outage,
             unanswered: None,
             given_up,
+            stopped: false,
         }
     }
 
     /// How far it is.
     pub fn progress(&self) -> Progress {
-        let looked_at = self.second_look.as_ref().map_or(0, |(_, rest)| rest.len());
-        Progress { done: self.given, held: (self.held.len() + looked_at) as u64, url_bytes: self.urls.bytes() }
+        Progress { done: self.given, held: self.mismatches.count(), url_bytes: self.urls.bytes() }
+    }
+
+    /// Begins nothing any more: what is left is the second look at the mismatches found so far, which begins at once, and what of it the
+    /// node does not answer is left undone.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+        self.targets = Box::new(std::iter::empty());
+        self.woken.clear();
+        self.ready.clear();
+        // Reads that are under way are not waited for.
+        self.reading = self.mismatches.under_way;
+        for question in self.outage.ask_again() {
+            if let Unanswered::SecondLook(verdict) = question {
+                self.mismatches.look_at(verdict);
+            }
+        }
+        self.outage.answered();
     }
 
     /// The next verdict, in the order in which they are reached; `None` when every agent has one. Nothing is lost when the
@@ -157,15 +190,35 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
     /// [`ChainError`] when the rest of the run is refused as a whole, see [`super::Audit::begin`].
     pub async fn next(&mut self) -> Option<Result<Verdict, ChainError>> {
         loop {
+            match self.step().await? {
+                Ok(Found::Verdict(verdict)) => return Some(Ok(*verdict)),
+                Ok(Found::Mismatch(_)) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// As [`Running::next`], with the mismatches that are to be looked at again as they are found.
+    ///
+    /// # Errors
+    /// As [`Running::next`].
+    pub async fn step(&mut self) -> Option<Result<Found, ChainError>> {
+        loop {
+            if let Some(found) = self.mismatches.news() {
+                return Some(Ok(Found::Mismatch(found)));
+            }
             if let Some(verdict) = self.finished.pop_front() {
                 self.given += 1;
-                return Some(Ok(*verdict));
+                return Some(Ok(Found::Verdict(verdict)));
             }
             if let Err(error) = self.fill() {
                 return Some(Err(error));
             }
             if !self.finished.is_empty() {
                 continue;
+            }
+            if self.stopped && !self.mismatches.is_under_way() {
+                return None;
             }
             match self.tasks.join_next().await {
                 Some(Ok(done)) => {
@@ -188,9 +241,11 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             let Some(fetch) = self.ready.pop_front() else { break };
             self.fetch(fetch);
         }
-        while self.reading < readers && !self.outage.is_pausing() {
-            if let Some((verdict, newest)) = self.next_second_look() {
-                self.look_again(verdict, newest);
+        while self.reading < self.outage.at_once(readers) {
+            if let Some((verdict, newest)) = self.mismatches.next() {
+                if !self.look_again(verdict, newest)? {
+                    return Ok(());
+                }
             } else if self.ready.len() >= fetchers {
                 break;
             } else if let Some(job) = self.next_job() {
@@ -201,13 +256,8 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 break;
             }
         }
-        let full = self.held.len() >= HELD;
         let idle = self.tasks.is_empty() && self.ready.is_empty();
-        if self.second_look.is_none() && (full || idle) && !self.held.is_empty() {
-            self.second_look = Some((None, std::mem::take(&mut self.held)));
-            let checker = Arc::clone(&self.checker);
-            self.tasks.spawn(async move { Done::Newest(checker.reader.pin(AtBlock::LastFinalized).await) });
-        }
+        self.begin_second_look(idle || self.stopped)?;
         match self.unanswered.take() {
             Some(error) if idle && self.tasks.is_empty() && self.outage.waiting() > 0 => {
                 let next = self.outage.pause();
@@ -221,24 +271,21 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
     }
 
     fn next_job(&mut self) -> Option<Job> {
+        if self.stopped {
+            return None;
+        }
         if let Some(job) = self.woken.pop_front() {
             return Some(job);
         }
-        let enough = self.checker.settings.limit.is_some_and(|limit| self.selected >= limit);
+        // Not one more than may be needed, so that which ones are selected is decided by their order alone.
+        let enough = self.checker.settings.limit.is_some_and(|limit| self.selected + self.undetermined >= limit);
         // With the second look under way and another batch full, what is new can wait.
-        if enough || self.held.len() >= HELD {
+        if enough || self.mismatches.is_full() {
             return None;
         }
-        self.targets.next().map(|agent| Job { agent, seen: false, place: None })
-    }
-
-    fn next_second_look(&mut self) -> Option<(Box<Verdict>, Block)> {
-        let Some((Some(newest), rest)) = &mut self.second_look else { return None };
-        let next = rest.pop().map(|verdict| (verdict, *newest));
-        if rest.is_empty() {
-            self.second_look = None;
-        }
-        next
+        let agent = self.targets.next()?;
+        self.undetermined += 1;
+        Some(Job { agent, seen: false, place: None })
     }
 
     /// Reads an agent in a task; `false` when it was judged without, because there is no node to ask.
@@ -249,7 +296,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             (Some(error), _) | (None, Err(error)) => {
                 // Only what some reason stands for makes a run give up.
                 let _ = verdict.failed(error.clone());
-                self.selected += u64::from(!job.seen);
+                self.determined(&job, true);
                 self.give_back(job.place);
                 self.finished.push_back(verdict);
                 return false;
@@ -279,17 +326,9 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         });
     }
 
-    fn look_again(&mut self, mut verdict: Box<Verdict>, newest: Block) {
-        self.reading += 1;
-        let checker = Arc::clone(&self.checker);
-        self.tasks.spawn(async move {
-            let looked = checker.look_again(&mut verdict, newest).await;
-            Done::LookedAgain(verdict, looked)
-        });
-    }
-
     fn take(&mut self, done: Done) -> Result<(), ChainError> {
         match done {
+            Done::Read { .. } | Done::Paused if self.stopped => {}
             Done::Read { job, verdict, started, outcome } => {
                 self.reading -= 1;
                 self.was_read(job, verdict, started, outcome)?;
@@ -308,19 +347,9 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 self.conclude(verdict);
             }
             Done::Newest(newest) => self.newest(newest)?,
-            Done::LookedAgain(mut verdict, looked) => {
+            Done::LookedAgain(verdict, looked) => {
                 self.reading -= 1;
-                match looked {
-                    Err(error) if error.kind == ChainErrorKind::NodeUnavailable && self.given_up.is_none() => {
-                        return self.postpone(Unanswered::SecondLook(verdict), error);
-                    }
-                    Err(error) => {
-                        self.outage.answered();
-                        verdict.failed(error)?;
-                    }
-                    Ok(()) => self.outage.answered(),
-                }
-                self.finished.push_back(verdict);
+                self.looked_again(verdict, looked)?;
             }
             Done::Paused => self.ask_again()?,
         }
@@ -345,6 +374,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
                 return self.postpone(Unanswered::Read(Job { place: None, ..job }), error);
             }
             failed => {
+                self.determined(&job, true);
                 self.give_back(job.place);
                 if let Ok(Err(error)) = failed {
                     // An error of the node's own is an answer.
@@ -357,12 +387,13 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
             }
         };
         if !job.seen {
-            let enough = settings.limit.is_some_and(|limit| self.selected >= limit);
-            if enough || !settings.selects(job.agent, reading.record.as_ref()) {
+            let selected = settings.selects(job.agent, reading.record.as_ref());
+            self.determined(&job, selected);
+            if !selected {
                 return Ok(());
             }
-            self.selected += 1;
         }
+        let settings = &self.checker.settings;
         let Some(uri) = verdict.card_uri(&reading, settings.verify.fetch_unanchored) else {
             self.give_back(job.place);
             verdict.elapsed = started.elapsed();
@@ -398,8 +429,16 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         Ok(())
     }
 
+    /// It is known whether an agent is selected, if that was to be found out.
+    fn determined(&mut self, job: &Job, selected: bool) {
+        if !job.seen {
+            self.undetermined -= 1;
+            self.selected += u64::from(selected);
+        }
+    }
+
     /// The node gave no answer to a question, which it may have later.
-    fn postpone(&mut self, question: Unanswered, error: ChainError) -> Result<(), ChainError> {
+    pub(super) fn postpone(&mut self, question: Unanswered, error: ChainError) -> Result<(), ChainError> {
         let next = self.outage.failed(question);
         self.after_failure(next, error)
     }
@@ -429,7 +468,7 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         for question in self.outage.ask_again() {
             match (question, &self.given_up) {
                 (Unanswered::Read(job), _) => self.woken.push_back(job),
-                (Unanswered::SecondLook(verdict), None) => self.held.push(verdict),
+                (Unanswered::SecondLook(verdict), None) => self.mismatches.look_at(verdict),
                 (Unanswered::SecondLook(mut verdict), Some(error)) => {
                     verdict.failed(error.clone())?;
                     self.finished.push_back(verdict);
@@ -444,39 +483,5 @@ impl<R: AgentReader + 'static, F: CardFetcher + 'static> Running<R, F> {
         if let Some(agent) = self.hosts.give_back(host) {
             self.woken.push_back(Job { agent, seen: true, place: Some(host) });
         }
-    }
-
-    fn conclude(&mut self, verdict: Box<Verdict>) {
-        if verdict.reason == Reason::HashMismatch && self.checker.looks_again() {
-            self.held.push(verdict);
-        } else {
-            self.finished.push_back(verdict);
-        }
-    }
-
-    /// The newer block is known: mismatches at no older one stand as they are.
-    fn newest(&mut self, newest: Result<Block, ChainError>) -> Result<(), ChainError> {
-        let Some((_, held)) = self.second_look.take() else { return Ok(()) };
-        match newest {
-            Ok(newest) => {
-                let (older, standing): (Vec<_>, Vec<_>) =
-                    held.into_iter().partition(|verdict| verdict.block.is_none_or(|block| block.height < newest.height));
-                self.finished.extend(standing);
-                if !older.is_empty() {
-                    self.second_look = Some((Some(newest), older));
-                }
-            }
-            Err(error) => {
-                for mut verdict in held {
-                    if error.kind == ChainErrorKind::NodeUnavailable && self.given_up.is_none() {
-                        self.postpone(Unanswered::SecondLook(verdict), error.clone())?;
-                    } else {
-                        verdict.failed(error.clone())?;
-                        self.finished.push_back(verdict);
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }

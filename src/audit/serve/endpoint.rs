@@ -1,6 +1,8 @@
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::socket::Socket;
@@ -29,7 +31,8 @@ const PAUSES: u32 = 100;
 /// How much of a process the clients of its endpoint may take, so that none of them keeps the audit from its own connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointLimits {
-    /// How many connections are open at once; others wait for their turn.
+    /// How many connections are open at once. When all places are taken, the one that has been silent for the longest, and has sent no
+    /// whole request, makes room for a new one; when all have sent theirs, a new one waits for its turn.
     pub connections: usize,
     /// How long a request may take to come.
     pub request: Duration,
@@ -78,31 +81,45 @@ impl Endpoint {
         let Self { listener, limits, .. } = self;
         let places = Arc::new(Semaphore::new(limits.connections.max(1)));
         let (mut connections, mut failed) = (JoinSet::new(), 0);
+        // Those that have sent no whole request yet, the oldest first.
+        let mut silent: VecDeque<Silent> = VecDeque::new();
         tokio::pin!(stop);
         loop {
-            // The place comes first: a connection that has none costs this process nothing.
-            let next = async { (Arc::clone(&places).acquire_owned().await, listener.accept().await) };
-            tokio::select! {
+            let accepted = tokio::select! {
                 biased;
                 () = &mut stop => break,
-                Some(_) = connections.join_next() => {}
-                (place, accepted) = next => match accepted {
-                    Ok((stream, _)) => {
-                        failed = 0;
-                        let answered = answer(stream, state.clone(), limits.request);
-                        connections.spawn(async move {
-                            let _place = place;
-                            answered.await;
-                        });
-                    }
-                    Err(cause) if failed >= PAUSES => return Err(ServeError::Serve(cause)),
-                    // Such as when the process has no file descriptor left for a moment.
-                    Err(_) => {
-                        failed += 1;
-                        sleep(PAUSE).await;
-                    }
-                },
+                Some(_) = connections.join_next() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(cause) if failed >= PAUSES => return Err(ServeError::Serve(cause)),
+                // Such as when the process has no file descriptor left for a moment.
+                Err(_) => {
+                    failed += 1;
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            failed = 0;
+            silent.retain(Silent::is_still);
+            if places.available_permits() == 0 {
+                if let Some(oldest) = silent.pop_front() {
+                    oldest.task.abort();
+                }
             }
+            let place = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                place = Arc::clone(&places).acquire_owned() => place,
+            };
+            let asked = Arc::new(Asked::default());
+            let answered = answer(stream, state.clone(), limits.request, Arc::clone(&asked));
+            let task = connections.spawn(async move {
+                let _place = place;
+                answered.await;
+            });
+            silent.push_back(Silent { task, asked });
         }
         drop(listener);
         let _ = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
@@ -110,18 +127,37 @@ impl Endpoint {
     }
 }
 
+/// Whether a connection has sent its request.
+#[derive(Default)]
+struct Asked {
+    told: Notify,
+    yes: AtomicBool,
+}
+
+/// A connection that has not, as far as is known.
+struct Silent {
+    task: AbortHandle,
+    asked: Arc<Asked>,
+}
+
+impl Silent {
+    fn is_still(&self) -> bool {
+        !self.task.is_finished() && !self.asked.yes.load(Ordering::Acquire)
+    }
+}
+
 /// Answers one request, or gives up on who does not end it.
-async fn answer(stream: TcpStream, state: MetricsState, patience: Duration) {
-    let asked = Arc::new(Notify::new());
+async fn answer(stream: TcpStream, state: MetricsState, patience: Duration, asked: Arc<Asked>) {
     let has_asked = Arc::clone(&asked);
     let routes = service_fn(move |request: Request<Incoming>| {
-        has_asked.notify_one();
+        has_asked.yes.store(true, Ordering::Release);
+        has_asked.told.notify_one();
         let answer = route(request.method(), request.uri().path(), &state);
         async move { Ok::<_, Infallible>(answer) }
     });
     let served = http1::Builder::new().keep_alive(false).serve_connection(Socket(stream), routes);
     let late = async {
-        if timeout(patience, asked.notified()).await.is_ok() {
+        if timeout(patience, asked.told.notified()).await.is_ok() {
             sleep(ANSWER).await;
         }
     };

@@ -291,7 +291,8 @@ impl Transaction {
     }
 }
 
-/// Tells a damaged file and a busy one from everything else (SQLite's primary result codes 5, 11 and 26).
+/// Tells a damaged file, a busy one and one that may not be written from everything else (SQLite's primary result codes 11 and 26, 5, 8
+/// and 14).
 pub(super) fn explain(name: &str, doing: &'static str, source: sqlx::Error) -> StoreError {
     let name = name.to_owned();
     let code = source.as_database_error().and_then(|error| error.try_downcast_ref::<sqlx::sqlite::SqliteError>());
@@ -299,6 +300,7 @@ pub(super) fn explain(name: &str, doing: &'static str, source: sqlx::Error) -> S
     match code.map(|code| code & 0xff) {
         Some(11 | 26) => StoreError::Corrupt { name },
         Some(5) => StoreError::Busy { name },
+        Some(8 | 14) => StoreError::Unwritable { name },
         _ => StoreError::Database { name, doing, source },
     }
 }

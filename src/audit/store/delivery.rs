@@ -8,6 +8,15 @@ use crate::audit::{RunScope, Transition};
 use crate::identity::ContractAddress;
 use crate::registry::Timestamp;
 
+/// The longest that a delivery may be put off by whoever notes its failure.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+
+/// That nothing that had changed about the same agent before waits for the same sink. Those of before are not told out of order.
+const FIRST: &str = "NOT EXISTS (SELECT 1 FROM transitions AS earlier
+    JOIN deliveries AS waiting ON waiting.idempotency_key = earlier.idempotency_key
+    WHERE earlier.scope_id = transitions.scope_id AND earlier.token_id = transitions.token_id AND earlier.id < transitions.id
+        AND waiting.sink = deliveries.sink AND waiting.acknowledged_at IS NULL)";
+
 /// A transition on its way to a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
@@ -59,7 +68,10 @@ pub struct Waiting {
 }
 
 impl Store {
-    /// The deliveries to a sink that are due, at most `limit` of them, in the order in which their transitions were recorded.
+    /// The deliveries to a sink that are due, at most `limit` of them, in the order in which their transitions were recorded. What has
+    /// changed about an agent waits for what had changed about it before: of each agent there is one at a time.
+    ///
+    /// An attempt that would be made later than [`LONGEST_WAIT`] from now was put off by a clock that was wrong: it is due.
     ///
     /// Each counts as attempted and is not handed out again for `hold`, so that several processes do not deliver the same; a
     /// process that is killed meanwhile only delays it. Nothing is due to a disabled sink.
@@ -77,7 +89,8 @@ impl Store {
             "UPDATE deliveries SET attempts = attempts + 1, next_attempt = ?, failed_target = NULL WHERE sink = ? AND idempotency_key IN (
                 SELECT deliveries.idempotency_key FROM deliveries
                 JOIN transitions ON transitions.idempotency_key = deliveries.idempotency_key
-                WHERE deliveries.sink = ? AND acknowledged_at IS NULL AND (next_attempt <= ? OR failed_target <> ?)
+                WHERE deliveries.sink = ? AND acknowledged_at IS NULL AND (next_attempt <= ? OR next_attempt > ? OR failed_target <> ?)
+                    AND {FIRST}
                     AND NOT EXISTS (SELECT 1 FROM disabled_sinks WHERE disabled_sinks.sink = ? AND disabled_sinks.target = ?)
                 ORDER BY transitions.id LIMIT ?{lock})
             RETURNING idempotency_key, attempts"
@@ -87,6 +100,7 @@ impl Store {
             name.as_str().into(),
             name.as_str().into(),
             at.0.into(),
+            later(at, LONGEST_WAIT).0.into(),
             target.into(),
             name.as_str().into(),
             target.into(),
@@ -198,13 +212,19 @@ impl Store {
     /// [`StoreError`] when the database refuses.
     pub async fn outstanding(&self, sink: &SinkKey) -> Result<Outstanding, StoreError> {
         let mut open = self.database.read("counting deliveries").await?;
-        let sql = "SELECT COUNT(*), MIN(CASE WHEN failed_target <> ? THEN 0 ELSE next_attempt END)
-            FROM deliveries WHERE sink = ? AND acknowledged_at IS NULL";
-        let Some(row) = open.row(sql, vec![sink.target.as_str().into(), foreign(&sink.name).into()]).await? else {
+        let (target, at) = (sink.target.as_str(), now());
+        let due = "CASE WHEN next_attempt > ? OR failed_target <> ? THEN 0 ELSE next_attempt END";
+        let sql = format!(
+            "SELECT COUNT(*), MIN(CASE WHEN {FIRST} THEN {due} END)
+                FROM deliveries JOIN transitions ON transitions.idempotency_key = deliveries.idempotency_key
+                WHERE sink = ? AND acknowledged_at IS NULL"
+        );
+        let values = vec![later(at, LONGEST_WAIT).0.into(), target.into(), foreign(&sink.name).into()];
+        let Some(row) = open.row(&sql, values).await? else {
             return Ok(Outstanding::default());
         };
         let next = open.explained(row.maybe_number(1))?;
-        let due_in = next.map(|next| Duration::from_millis(next.saturating_sub(now().0)));
+        let due_in = next.map(|next| Duration::from_millis(next.saturating_sub(at.0)));
         Ok(Outstanding { count: open.explained(row.number(0))?, due_in })
     }
 }

@@ -38,6 +38,38 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: i64,
     },
+    /// The file cannot be written to, or its folder takes no file beside it.
+    #[error(
+        "{name} cannot be written: it, or its folder, is another user's or on a read-only medium; let this user write to both, or \
+         name another file with --store"
+    )]
+    Unwritable {
+        /// The database.
+        name: String,
+    },
+    /// The file cannot be written to, and without that its newest results cannot be read.
+    #[error(
+        "{name} cannot be read as it is: its newest results stand in {name}-wal, and to read them something must be written beside it, \
+         which this user may not; run the command as a user who may, or copy both files to a folder of your own and name the copy with \
+         --store"
+    )]
+    Unreadable {
+        /// The database.
+        name: String,
+    },
+    /// An older version of the program has written it, and it cannot be brought up to date.
+    #[error(
+        "{name} was written by an older cardproof (its layout is {found}, this program reads {known}) and cannot be brought up to date, \
+         because it cannot be written; run the command once as a user who may write to it, or on a copy"
+    )]
+    Older {
+        /// The database.
+        name: String,
+        /// The layout's version in the database.
+        found: i64,
+        /// The version that this program reads.
+        known: i64,
+    },
     /// Another program holds the database for longer than this one waits.
     #[error("{name} is in use by another program that does not let go; try again when that has ended")]
     Busy {

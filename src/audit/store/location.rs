@@ -53,8 +53,7 @@ impl StoreLocation {
                     .journal_mode(SqliteJournalMode::Wal)
                     // With a write-ahead log a killed process loses nothing; only a power cut may lose the last moments.
                     .synchronous(SqliteSynchronous::Normal)
-                    .busy_timeout(BUSY)
-                    .optimize_on_close(true, None);
+                    .busy_timeout(BUSY);
                 let pool = SqlitePoolOptions::new().max_connections(4).acquire_timeout(CONNECT).connect_with(options).await;
                 (name, pool.map(Pool::Sqlite))
             }
@@ -74,6 +73,29 @@ impl StoreLocation {
         };
         let pool = pool.map_err(|source| explain(&name, "connecting", source))?;
         Ok(Database { name, pool })
+    }
+}
+
+impl StoreLocation {
+    /// Connects to a file that cannot be written, to read it. `alone` says that nobody else has it open, and
+    /// that it is read as it stands, without what SQLite keeps beside it.
+    pub(super) async fn connect_to_read(&self, alone: bool) -> Result<Database, StoreError> {
+        let path = self.path().ok_or(StoreError::Location)?;
+        let name = path.display().to_string();
+        let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(alone).busy_timeout(BUSY);
+        let pool = SqlitePoolOptions::new().max_connections(4).acquire_timeout(CONNECT).connect_with(options).await;
+        let pool = pool.map_err(|source| explain(&name, "connecting", source))?;
+        Ok(Database { name, pool: Pool::Sqlite(pool) })
+    }
+
+    /// Whether SQLite keeps results beside the file that are not in it yet.
+    pub(super) fn has_log(&self) -> bool {
+        let log = self.path().map(|path| {
+            let mut log = path.as_os_str().to_owned();
+            log.push("-wal");
+            log
+        });
+        log.is_some_and(|log| std::fs::metadata(log).is_ok_and(|log| log.len() > 0))
     }
 }
 

@@ -69,8 +69,10 @@ pub struct AgentMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RunFacts {
     pub(super) id: i64,
-    /// No run of the scope had been finished when this one began: everything is new, which is no news.
+    /// No run of the scope that could read the registry had been finished when this one began: everything is new, which is no news.
     pub(super) first_run: bool,
+    /// The time of the block of the last such run.
+    pub(super) read_at: Option<Timestamp>,
     /// The highest token id that the registry was known to have when the run began.
     pub(super) known_up_to: Option<u64>,
 }
@@ -99,8 +101,9 @@ pub(super) fn remember(
 ) -> (AgentMemory, Vec<Change>) {
     let mut changes = Vec::new();
     let mut memory = before.unwrap_or_else(|| blank(token_id, verdict, run));
+    let read_before = memory.present == Some(true);
     see_record(&mut memory, verdict, run, &mut changes);
-    see_class(&mut memory, verdict, patience, &mut changes);
+    see_class(&mut memory, verdict, read_before, patience, &mut changes);
     memory.last_seen = verdict.started_at;
     memory.last_run = run.id;
     memory.block_height = verdict.block.map(|block| block.height).or(memory.block_height);
@@ -148,7 +151,7 @@ fn see_record(memory: &mut AgentMemory, verdict: &Verdict, run: RunFacts, change
         }
         return;
     };
-    if memory.present != Some(true) && is_new(memory, run) {
+    if memory.present != Some(true) && is_new(memory, anchor.registered_at, run) {
         changes.push(change(TransitionKind::New, None::<&str>, Some(verdict.class().as_str())));
     }
     // A record that had vanished is compared with nothing: what came back is new as a whole.
@@ -174,19 +177,25 @@ fn see_record(memory: &mut AgentMemory, verdict: &Verdict, run: RunFacts, change
     memory.status = Some(anchor.status);
 }
 
-/// Registries assign token ids in sequence. So an agent below one that is known already was there before, and merely outside of
-/// what earlier runs selected, unless it was looked for and not found.
-fn is_new(memory: &AgentMemory, run: RunFacts) -> bool {
+/// An agent that was there when the registry was read last, and was merely outside of what was selected or could not be read, is no
+/// news, unless it was looked for and not found. Where its record does not say since when it is there, the sequence in which registries
+/// assign token ids does.
+fn is_new(memory: &AgentMemory, registered_at: Option<Timestamp>, run: RunFacts) -> bool {
     let looked_for = memory.present == Some(false);
-    !run.first_run && (looked_for || run.known_up_to.is_none_or(|highest| memory.token_id.0 > highest))
+    let later = match registered_at.zip(run.read_at) {
+        Some((registered_at, read_at)) => registered_at > read_at,
+        None => run.known_up_to.is_none_or(|highest| memory.token_id.0 > highest),
+    };
+    !run.first_run && (looked_for || later)
 }
 
 /// What the verdict is, over time.
-fn see_class(memory: &mut AgentMemory, verdict: &Verdict, patience: Patience, changes: &mut Vec<Change>) {
+fn see_class(memory: &mut AgentMemory, verdict: &Verdict, read_before: bool, patience: Patience, changes: &mut Vec<Change>) {
     let class = verdict.class();
-    // What nothing has been reported about begins with the first class that is decided, silently: unless it could not be decided
-    // before, and is a mismatch, which nobody has been told of then.
-    let first_mismatch = memory.settled.is_none() && memory.consecutive > 0 && class == Class::Mismatch;
+    // What nothing has been reported about begins with the first class that is decided, silently: unless its record was read before and
+    // its card could not be judged, and is a mismatch, which nobody has been told of then. A record that nobody could read is read for
+    // the first time now, as in a first run.
+    let first_mismatch = memory.settled.is_none() && read_before && class == Class::Mismatch;
     if memory.class == class {
         memory.consecutive += 1;
     } else {
@@ -220,13 +229,17 @@ fn see_class(memory: &mut AgentMemory, verdict: &Verdict, patience: Patience, ch
     if first_mismatch {
         changes.push(change(TransitionKind::FromUndecided, Some(Class::Undecided.as_str()), Some(class.as_str())));
     }
-    let kind = match (memory.decided, class) {
-        (Some(Class::Match), Class::Mismatch) => Some(TransitionKind::MatchToMismatch),
-        (Some(Class::Mismatch), Class::Match) => Some(TransitionKind::MismatchToMatch),
+    let turned = match (memory.settled, memory.decided, class) {
+        (_, Some(Class::Match), Class::Mismatch) => Some((TransitionKind::MatchToMismatch, Class::Match)),
+        (_, Some(Class::Mismatch), Class::Match) => Some((TransitionKind::MismatchToMatch, Class::Mismatch)),
+        // Of one that is new as a whole this is told already.
+        (Some(Class::Absent), _, Class::Mismatch) if !changes.iter().any(|change| change.kind == TransitionKind::New) => {
+            Some((TransitionKind::AbsentToMismatch, Class::Absent))
+        }
         _ => None,
     };
-    if let Some(kind) = kind {
-        changes.push(change(kind, memory.decided.map(Class::as_str), Some(class.as_str())));
+    if let Some((kind, before)) = turned {
+        changes.push(change(kind, Some(before.as_str()), Some(class.as_str())));
     }
     memory.settled = Some(class);
     if class != Class::Absent {

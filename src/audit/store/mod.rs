@@ -10,6 +10,7 @@
 mod database;
 mod delivery;
 mod error;
+mod held;
 mod history;
 mod hold;
 mod lease;
@@ -23,7 +24,7 @@ mod retention;
 mod runs;
 mod schema;
 
-pub use delivery::{Delivery, Outstanding, SinkKey, Waiting};
+pub use delivery::{Delivery, Outstanding, SinkKey, Waiting, LONGEST_WAIT};
 pub use error::StoreError;
 pub use history::{AgentHistory, PastResult, SeenDigest};
 pub use hold::{RunHold, RunOwner, Taken};
@@ -57,13 +58,46 @@ impl Store {
         Ok(Self { database })
     }
 
+    /// Opens a store that is there, to ask it: one that cannot be written to as well.
+    ///
+    /// # Errors
+    /// As [`Store::open`]. [`StoreError::Unreadable`] when results stand in its log, which nobody reads without writing beside it, and
+    /// [`StoreError::Older`] when its layout is an older one that can only be read after it was changed.
+    pub async fn open_to_read(location: &StoreLocation) -> Result<Self, StoreError> {
+        let unwritable = match Self::open(location).await {
+            Err(StoreError::Unwritable { name }) => StoreError::Unwritable { name },
+            opened => return opened,
+        };
+        for alone in [false, true] {
+            if alone && location.has_log() {
+                let name = location.path().map(|path| path.display().to_string()).unwrap_or_default();
+                return Err(StoreError::Unreadable { name });
+            }
+            match Self::read_only(location, alone).await {
+                // SQLite wants to write beside the file even for reading, as long as others might write to it.
+                Err(StoreError::Unwritable { .. }) => {}
+                opened => return opened,
+            }
+        }
+        Err(unwritable)
+    }
+
+    async fn read_only(location: &StoreLocation, alone: bool) -> Result<Self, StoreError> {
+        let database = location.connect_to_read(alone).await?;
+        schema::check(&database).await?;
+        Ok(Self { database })
+    }
+
     /// Ends all connections in order. A store that is merely dropped loses nothing either, but a file that is closed holds
     /// everything by itself, without its log beside it: it can be copied.
     pub async fn close(&self) {
         match &self.database.pool {
             database::Pool::Sqlite(pool) => {
-                // Another process that is reading keeps the log; then the last one to close takes it in.
-                let _ = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await;
+                // In this order: what is learnt about the tables is written, too. Another process that is reading keeps the log; then the
+                // last one to close takes it in.
+                for last in ["PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)"] {
+                    let _ = sqlx::query(last).execute(pool).await;
+                }
                 pool.close().await;
             }
             database::Pool::Postgres(pool) => pool.close().await,

@@ -76,6 +76,7 @@ async fn record_rows(
 ) -> Result<Vec<AuditOutcome>, StoreError> {
     let (scope_id, facts) = run_facts(open, run.id).await?;
     let fresh = insert_results(open, run.id, &verdicts).await?;
+    super::held::settle(open, run.id, &fresh).await?;
     verdicts.retain(|token, _| fresh.contains(token));
     let mut known = memories(open, scope_id, &fresh).await?;
     let (mut agents, mut digests, mut changed) = (Vec::new(), Vec::new(), Vec::new());

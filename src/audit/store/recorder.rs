@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 use tokio::time::{timeout_at, Instant};
 
 use super::{RecordSettings, Store, StoreError};
-use crate::audit::{AuditOutcome, RunInfo};
+use crate::audit::{AuditOutcome, Found, RunInfo};
 use crate::verify::Verdict;
 
 /// How many verdicts one transaction takes at most, and how many wait for the next one.
@@ -18,7 +18,7 @@ const LINGER: Duration = Duration::from_millis(50);
 /// stored. An error ends it too, and is the last thing in the channel.
 #[derive(Debug, Clone)]
 pub struct Recorder {
-    verdicts: mpsc::Sender<Verdict>,
+    found: mpsc::Sender<Found>,
 }
 
 impl Recorder {
@@ -28,10 +28,10 @@ impl Recorder {
         run: RunInfo,
         settings: RecordSettings,
     ) -> (Self, mpsc::Receiver<Result<AuditOutcome, StoreError>>) {
-        let (verdicts, received) = mpsc::channel(BATCH);
+        let (found, received) = mpsc::channel(BATCH);
         let (outcomes, finished) = mpsc::channel(BATCH);
         tokio::spawn(write(store, run, settings, received, outcomes));
-        (Self { verdicts }, finished)
+        (Self { found }, finished)
     }
 
     /// Hands a verdict over; waits when the database is slower than the audit.
@@ -39,7 +39,15 @@ impl Recorder {
     /// # Errors
     /// [`StoreError::Ended`] when the task has ended; the cause is in the channel of outcomes.
     pub async fn record(&self, verdict: Verdict) -> Result<(), StoreError> {
-        self.verdicts.send(verdict).await.map_err(|_| StoreError::Ended)
+        self.put(Found::Verdict(Box::new(verdict))).await
+    }
+
+    /// Hands over whatever a run has found: a verdict is recorded, a mismatch that awaits its second look is kept beside the results.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub async fn put(&self, found: Found) -> Result<(), StoreError> {
+        self.found.send(found).await.map_err(|_| StoreError::Ended)
     }
 }
 
@@ -47,12 +55,17 @@ async fn write(
     store: Store,
     run: RunInfo,
     settings: RecordSettings,
-    mut received: mpsc::Receiver<Verdict>,
+    mut received: mpsc::Receiver<Found>,
     outcomes: mpsc::Sender<Result<AuditOutcome, StoreError>>,
 ) {
     while let Some(first) = received.recv().await {
-        let batch = gather(first, &mut received).await;
-        match store.record(&run, batch, &settings).await {
+        let (batch, mismatches) = gather(first, &mut received).await;
+        // These first: the verdict that takes the place of one may be in the same batch.
+        let recorded = match store.hold_mismatches(&run, &mismatches).await {
+            Ok(()) => store.record(&run, batch, &settings).await,
+            Err(error) => Err(error),
+        };
+        match recorded {
             Ok(recorded) => {
                 for outcome in recorded {
                     // Nobody listening is no reason not to store.
@@ -67,15 +80,20 @@ async fn write(
     }
 }
 
-/// The first verdict and those that come soon after it.
-async fn gather(first: Verdict, received: &mut mpsc::Receiver<Verdict>) -> Vec<Verdict> {
+/// The first that was found and what comes soon after it: verdicts, and mismatches that await their second look.
+async fn gather(first: Found, received: &mut mpsc::Receiver<Found>) -> (Vec<Verdict>, Vec<Verdict>) {
     let until = Instant::now() + LINGER;
-    let mut batch = vec![first];
-    while batch.len() < BATCH {
-        match timeout_at(until, received.recv()).await {
-            Ok(Some(next)) => batch.push(next),
-            Ok(None) | Err(_) => break,
+    let (mut verdicts, mut mismatches) = (Vec::new(), Vec::new());
+    let mut next = Some(first);
+    while let Some(found) = next {
+        match found {
+            Found::Verdict(verdict) => verdicts.push(*verdict),
+            Found::Mismatch(verdict) => mismatches.push(*verdict),
         }
+        if verdicts.len() + mismatches.len() >= BATCH {
+            break;
+        }
+        next = timeout_at(until, received.recv()).await.ok().flatten();
     }
-    batch
+    (verdicts, mismatches)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::database::{unforeign, Row, Transaction, Value};
 use super::history::{result_of, transitions_where, PastResult, RESULT};
 use super::record::{memory_of, parse_owner, parse_status, MEMORY};
-use super::runs::find_scope;
+use super::runs::{block_of, find_scope};
 use super::{AgentMemory, Store, StoreError};
 use crate::audit::{AuditOutcome, RunInfo, RunScope, Transition};
 use crate::fetch::FetchTrace;
@@ -42,7 +42,7 @@ impl Store {
             let mut verdict = verdict(&run.scope, token_id, &result);
             verdict.block = run.block.filter(|block| Some(block.height) == result.block_height);
             if result.reason != Reason::AgentNotFound {
-                verdict.anchor = owner.zip(status).map(|(owner, status)| Anchor { owner, status });
+                verdict.anchor = owner.zip(status).map(|(owner, status)| Anchor { owner, status, registered_at: None });
                 verdict.agent_uri = text(3)?.map(unforeign);
             }
             Ok(AuditOutcome { verdict, transitions: transitions.remove(&token_id).unwrap_or_default() })
@@ -59,10 +59,20 @@ impl Store {
         let mut open = self.database.read("reading the agents' last results").await?;
         let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
         let (more, after) = beyond("token_id", after);
-        let sql = format!("SELECT {MEMORY} FROM agents WHERE scope_id = ? AND present = 1{more} ORDER BY token_id LIMIT {PAGE}");
+        let sql = format!(
+            "SELECT {MEMORY}, of_hash, of_height, of_time FROM agents LEFT JOIN
+                (SELECT id AS of_run, block_hash AS of_hash, runs.block_height AS of_height, block_time AS of_time FROM runs) AS last
+                ON of_run = last_run
+            WHERE scope_id = ? AND present = 1{more} ORDER BY token_id LIMIT {PAGE}"
+        );
         let rows = open.rows(&sql, [vec![scope_id.into()], after].concat()).await?;
-        let agents = rows.iter().map(|row| memory_of(&open, row)).collect::<Result<Vec<_>, _>>()?;
-        Ok(agents.into_iter().map(|agent| LastResult { run: agent.last_run, verdict: remembered(scope, agent) }).collect())
+        let results = rows.iter().map(|row| {
+            let agent = memory_of(&open, row)?;
+            // A verdict reached at a newer block than its run's was reached by a second look.
+            let block = block_of(&open, row, MEMORY_COLUMNS)?.filter(|block| Some(block.height) == agent.block_height);
+            Ok(LastResult { run: agent.last_run, verdict: Verdict { block, ..remembered(scope, agent) } })
+        });
+        results.collect()
     }
 }
 
@@ -74,6 +84,9 @@ pub struct LastResult {
     /// As far as it is remembered.
     pub verdict: Verdict,
 }
+
+/// How many columns [`MEMORY`] has.
+const MEMORY_COLUMNS: usize = 20;
 
 /// How many columns [`RESULT`] has.
 const RESULT_COLUMNS: usize = 11;
@@ -122,7 +135,7 @@ fn verdict(scope: &RunScope, token_id: TokenId, result: &PastResult) -> Verdict 
 fn remembered(scope: &RunScope, agent: AgentMemory) -> Verdict {
     let evidence = |sha256| Evidence { sha256: Some(sha256), ..Evidence::default() };
     Verdict {
-        anchor: agent.owner.zip(agent.status).map(|(owner, status)| Anchor { owner, status }),
+        anchor: agent.owner.zip(agent.status).map(|(owner, status)| Anchor { owner, status, registered_at: None }),
         agent_uri: agent.agent_uri,
         anchored_sha256: agent.anchored_sha256,
         evidence: agent.body_sha256.map(evidence),
@@ -132,7 +145,7 @@ fn remembered(scope: &RunScope, agent: AgentMemory) -> Verdict {
     }
 }
 
-fn subject(scope: &RunScope, token_id: TokenId) -> Subject {
+pub(super) fn subject(scope: &RunScope, token_id: TokenId) -> Subject {
     let (network, chain) = (scope.network.clone(), Caip2::of(&scope.genesis));
     Subject { network, chain, contract: scope.contract, token_id }
 }

@@ -32,7 +32,9 @@ impl Store {
         let old = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT MAX(id) FROM runs GROUP BY scope_id)
             AND id NOT IN (SELECT MAX(id) FROM runs WHERE finished_at IS NOT NULL GROUP BY scope_id)";
         let results = open.execute(&format!("DELETE FROM results WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
-        open.execute(&format!("DELETE FROM chunks WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
+        for of_run in ["chunks", "held"] {
+            open.execute(&format!("DELETE FROM {of_run} WHERE run_id IN ({old})"), vec![cutoff.into()]).await?;
+        }
         let runs = open.execute(&format!("DELETE FROM runs WHERE id IN ({old})"), vec![cutoff.into()]).await?;
         let mut enabled = Vec::new();
         for sink in sinks {

@@ -7,7 +7,7 @@ use crate::audit::{RunInfo, RunScope};
 use crate::chain::{Block, BlockHash};
 use crate::identity::{ContractAddress, TokenId};
 use crate::registry::Timestamp;
-use crate::verify::Summary;
+use crate::verify::{Summary, Verdict};
 
 /// A run that was not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Unfinished {
     pub run: RunInfo,
     /// The agents that are done.
     pub done: HashSet<TokenId>,
+    /// The mismatches that await their second look.
+    pub held: Vec<Verdict>,
 }
 
 /// A run that is about to begin.
@@ -35,6 +37,9 @@ pub struct NewRun<'a> {
 
 const COLUMNS: &str = "runs.id, runs.block_hash, runs.block_height, runs.block_time, runs.started_at, runs.finished_at,
     runs.selection, runs.matches, runs.mismatches, runs.absent, runs.undecided, runs.covers, runs.daemon, runs.terms";
+
+/// The reasons of verdicts that no record was read for.
+const UNREAD: &str = "'node_unavailable', 'node_error', 'node_behind', 'nodes_disagree', 'registry_not_found', 'internal_error'";
 
 impl Store {
     /// Begins a run.
@@ -62,7 +67,10 @@ impl Store {
         for row in open.rows("SELECT token_id FROM results WHERE run_id = ?", vec![run.id.into()]).await? {
             done.insert(TokenId(open.explained(row.number(0))?));
         }
-        Ok(Some(Unfinished { run, done }))
+        drop(open);
+        let mut held = self.held_mismatches(&run).await?;
+        held.retain(|verdict| verdict.subject.as_ref().is_some_and(|subject| !done.contains(&subject.token_id)));
+        Ok(Some(Unfinished { run, done, held }))
     }
 
     /// Marks a run as finished and returns it with its final counts. Doing so again changes nothing.
@@ -86,6 +94,10 @@ impl Store {
         let update = "UPDATE runs SET matches = matches + ?, mismatches = mismatches + ?, absent = absent + ?,
             undecided = undecided + ?, finished_at = ? WHERE id = ? AND finished_at IS NULL";
         open.execute(update, values).await?;
+        // No earlier run of the registry is gone back to either.
+        let left = "DELETE FROM held WHERE run_id IN (SELECT id FROM runs WHERE id <= ? AND scope_id IN
+            (SELECT scope_id FROM runs WHERE id = ?))";
+        open.execute(left, vec![run.id.into(), run.id.into()]).await?;
         let found = runs_where(&mut open, &run.scope, " AND runs.id = ?", "", vec![run.id.into()]).await?.pop();
         open.commit().await?;
         found.ok_or(StoreError::NoRun(run.id))
@@ -137,8 +149,14 @@ pub(super) async fn insert_run(
     new: NewRun<'_>,
 ) -> Result<RunInfo, StoreError> {
     let NewRun { block, selection, covers, daemon, terms } = new;
-    let finished =
-        open.row("SELECT id FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL LIMIT 1", vec![scope_id.into()]).await?;
+    // The newest block, not the newest run: one with --at-block knows less.
+    let read = format!(
+        "SELECT block_time FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL AND block_time IS NOT NULL
+            AND (matches + mismatches + absent > 0 OR EXISTS (SELECT 1 FROM results WHERE results.run_id = runs.id
+                AND reason NOT IN ({UNREAD}))) ORDER BY block_time DESC LIMIT 1"
+    );
+    let read = open.row(&read, vec![scope_id.into()]).await?;
+    let read_at = read.map(|row| open.explained(row.int(0))).transpose()?;
     // As 64 bits with a sign the upper half is negative and yet the higher one.
     let highest = "SELECT token_id FROM agents WHERE scope_id = ? AND present = 1
         ORDER BY CASE WHEN token_id < 0 THEN 1 ELSE 0 END DESC, token_id DESC LIMIT 1";
@@ -152,15 +170,16 @@ pub(super) async fn insert_run(
         block.map(|block| block.time.0).into(),
         started_at.0.into(),
         foreign(selection).into(),
-        i64::from(finished.is_none()).into(),
+        i64::from(read_at.is_none()).into(),
+        read_at.into(),
         known_up_to.into(),
         covers.map(foreign).into(),
         i64::from(daemon).into(),
         terms.map(foreign).into(),
     ];
     let insert = "INSERT INTO runs (scope_id, block_hash, block_height, block_time, started_at, selection, first_run,
-        known_up_to, covers, daemon, terms, matches, mismatches, absent, undecided)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
+        read_at, known_up_to, covers, daemon, terms, matches, mismatches, absent, undecided)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0) RETURNING id";
     let row = open.row(insert, values).await?.ok_or_else(|| open.no("number of a run"))?;
     let id = open.explained(row.int(0))?;
     Ok(RunInfo {
@@ -198,10 +217,11 @@ pub(super) async fn find_scope(open: &mut Transaction, scope: &RunScope) -> Resu
 
 /// What of a run matters to recording, with the number of its scope.
 pub(super) async fn run_facts(open: &mut Transaction, id: i64) -> Result<(i64, RunFacts), StoreError> {
-    let row = open.row("SELECT scope_id, first_run, known_up_to FROM runs WHERE id = ?", vec![id.into()]).await?;
+    let row = open.row("SELECT scope_id, first_run, read_at, known_up_to FROM runs WHERE id = ?", vec![id.into()]).await?;
     let row = row.ok_or(StoreError::NoRun(id))?;
     let (scope_id, first_run) = (open.explained(row.int(0))?, open.explained(row.int(1))? != 0);
-    Ok((scope_id, RunFacts { id, first_run, known_up_to: open.explained(row.maybe_number(2))? }))
+    let read_at = open.explained(row.maybe_number(2))?.map(Timestamp);
+    Ok((scope_id, RunFacts { id, first_run, read_at, known_up_to: open.explained(row.maybe_number(3))? }))
 }
 
 pub(super) async fn runs_where(
@@ -219,14 +239,7 @@ pub(super) async fn runs_where(
 
 fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, StoreError> {
     let number = |column| open.explained(row.number(column));
-    let block = match (open.explained(row.maybe_text(1))?, open.explained(row.maybe_number(2))?) {
-        (Some(hash), Some(height)) => {
-            let mut bytes = [0; 32];
-            hex::decode_to_slice(hash, &mut bytes).map_err(|_| open.no("hash of a block"))?;
-            Some(Block { hash: BlockHash(bytes), height, time: Timestamp(number(3)?) })
-        }
-        _ => None,
-    };
+    let block = block_of(open, row, 1)?;
     let (matches, mismatches, absent, undecided) = (number(7)?, number(8)?, number(9)?, number(10)?);
     Ok(RunInfo {
         id: open.explained(row.int(0))?,
@@ -246,4 +259,13 @@ fn run_of(open: &Transaction, scope: &RunScope, row: &Row) -> Result<RunInfo, St
             undecided,
         },
     })
+}
+
+/// A block whose hash, height and time stand in a row from this column on.
+pub(super) fn block_of(open: &Transaction, row: &Row, column: usize) -> Result<Option<Block>, StoreError> {
+    let (hash, height) = (open.explained(row.maybe_text(column))?, open.explained(row.maybe_number(column + 1))?);
+    let Some((hash, height)) = hash.zip(height) else { return Ok(None) };
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(hash, &mut bytes).map_err(|_| open.no("hash of a block"))?;
+    Ok(Some(Block { hash: BlockHash(bytes), height, time: Timestamp(open.explained(row.number(column + 2))?) }))
 }

@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use super::database::{Database, Dialect, Transaction};
 use super::StoreError;
 
@@ -116,6 +118,12 @@ const LAYOUTS: &[&[&str]] = &[
         "ALTER TABLE deliveries ADD COLUMN failed_target TEXT",
     ],
     &["ALTER TABLE runs ADD COLUMN terms TEXT"],
+    &["ALTER TABLE runs ADD COLUMN read_at BIGINT"],
+    &["CREATE TABLE held (
+        run_id BIGINT NOT NULL,
+        token_id BIGINT NOT NULL,
+        verdict TEXT NOT NULL,
+        PRIMARY KEY (run_id, token_id)){clustered}"],
 ];
 
 /// Any number that other programs do not lock.
@@ -146,6 +154,23 @@ pub(super) async fn migrate(database: &Database) -> Result<(), StoreError> {
         open.execute("INSERT INTO layout (version) VALUES (?)", vec![known.into()]).await?;
     }
     open.commit().await
+}
+
+/// Requires the newest layout of a database that cannot be brought to it.
+pub(super) async fn check(database: &Database) -> Result<(), StoreError> {
+    let mut open = database.read("reading its layout").await?;
+    let name = || database.name.clone();
+    let ours = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'layout'";
+    if open.row(ours, Vec::new()).await?.is_none() {
+        return Err(StoreError::Foreign { name: name() });
+    }
+    let row = open.row("SELECT version FROM layout", Vec::new()).await?;
+    let (found, known) = (row.map_or(Ok(0), |row| open.explained(row.int(0)))?, newest());
+    match found.cmp(&known) {
+        Ordering::Less => Err(StoreError::Older { name: name(), found, known }),
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(StoreError::Newer { name: name(), found, known }),
+    }
 }
 
 fn in_dialect(statement: &str, dialect: Dialect) -> String {

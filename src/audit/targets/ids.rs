@@ -89,9 +89,9 @@ impl Targets {
         self.ranges.clone().into_iter().flatten().map(TokenId)
     }
 
-    /// The same agents in random order, to take a sample from. Each order is as likely as any other. Memory is taken for those that
-    /// are drawn and not for all that there are.
-    pub fn shuffled(&self) -> impl Iterator<Item = TokenId> + Send + 'static {
+    /// The same agents in random order, to take a sample from: always in the same one with the same `seed`. Each order is as likely as
+    /// any other. Memory is taken for those that are drawn and not for all that there are.
+    pub fn shuffled(&self, seed: u64) -> impl Iterator<Item = TokenId> + Send + 'static {
         let mut places = Vec::with_capacity(self.ranges.len());
         let mut count = 0_u128;
         for range in &self.ranges {
@@ -99,10 +99,10 @@ impl Targets {
             count += u128::from(range.end() - range.start()) + 1;
         }
         // The shuffle of Fisher and Yates over positions, of which only those that have been moved are written down.
-        let (mut left, mut moved) = (count, HashMap::new());
+        let (mut left, mut moved, mut random) = (count, HashMap::new(), fastrand::Rng::with_seed(seed));
         std::iter::from_fn(move || {
             left = left.checked_sub(1)?;
-            let drawn = fastrand::u128(0..=left);
+            let drawn = random.u128(0..=left);
             let last = moved.remove(&left).unwrap_or(left);
             let position = if drawn == left { last } else { moved.insert(drawn, last).unwrap_or(drawn) };
             let range = places.partition_point(|(before, _)| *before <= position).checked_sub(1)?;
@@ -244,20 +244,21 @@ mod tests {
 
     #[test]
     fn a_shuffle_loses_nobody() {
-        let mut shuffled: Vec<u64> = Targets::below(1000).shuffled().map(|id| id.0).collect();
+        let mut shuffled: Vec<u64> = Targets::below(1000).shuffled(1).map(|id| id.0).collect();
         assert_ne!(shuffled, (0..1000).collect::<Vec<_>>());
         shuffled.sort_unstable();
         assert_eq!(shuffled, (0..1000).collect::<Vec<_>>());
         let parts: Targets = "7,100-102,18446744073709551614-18446744073709551615".parse().unwrap();
-        let mut drawn: Vec<TokenId> = parts.shuffled().collect();
+        let mut drawn: Vec<TokenId> = parts.shuffled(2).collect();
         drawn.sort_unstable();
         assert_eq!(drawn, parts.iter().collect::<Vec<_>>());
+        assert!(Targets::below(1000).shuffled(1).eq(Targets::below(1000).shuffled(1)), "the same with the same seed");
     }
 
     #[test]
     fn a_sample_of_all_that_can_be_takes_no_memory_for_the_rest() {
         let all: Targets = "0-18446744073709551615".parse().unwrap();
-        let drawn: HashSet<TokenId> = all.shuffled().take(5000).collect();
+        let drawn: HashSet<TokenId> = all.shuffled(3).take(5000).collect();
         assert_eq!(drawn.len(), 5000);
         let low = drawn.iter().filter(|id| id.0 < u64::MAX / 2).count();
         assert!((2000..3000).contains(&low), "{low} of 5000 in the lower half");
@@ -267,8 +268,8 @@ mod tests {
     fn every_order_of_a_sample_is_as_likely() {
         let targets: Targets = "1,5,8-9".parse().unwrap();
         let mut orders: HashMap<Vec<u64>, u32> = HashMap::new();
-        for _ in 0..24_000 {
-            *orders.entry(targets.shuffled().map(|id| id.0).collect()).or_default() += 1;
+        for seed in 0..24_000 {
+            *orders.entry(targets.shuffled(seed).map(|id| id.0).collect()).or_default() += 1;
         }
         assert_eq!(orders.len(), 24);
         assert!(orders.values().all(|count| (800..1200).contains(count)), "{orders:?}");

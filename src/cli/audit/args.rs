@@ -36,7 +36,7 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) exit: ExitOptions,
     /// Go on with the newest run that was not finished; the same agents must be selected
-    #[arg(long, conflicts_with_all = ["no_store", "sample", "changed"], help_heading = "Memory")]
+    #[arg(long, conflicts_with_all = ["no_store", "changed"], help_heading = "Memory")]
     pub(super) resume: bool,
     /// Remember nothing, and tell no changes
     #[arg(long, conflicts_with_all = ["store", "notify_command", "notify_stdout", "webhook_secret_file"], help_heading = "Memory")]
@@ -78,7 +78,7 @@ pub(super) struct WorkOptions {
     /// Fetch a card so many times again before calling it a mismatch; a host that flaps is then undecided (unstable)
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Verdicts")]
     confirm: u32,
-    /// How many runs must agree before a change of the verdict is one
+    /// How many runs must agree before a change of the verdict is one; undecided ones in between neither count nor start the count again
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Verdicts", value_parser = clap::value_parser!(u64).range(1..))]
     min_consecutive: u64,
     #[command(flatten)]

@@ -33,15 +33,24 @@ impl StoreOptions {
         Store::open(&location).await.map_err(failed)
     }
 
-    /// Opens it to ask what it knows, which is nothing when there is none.
+    /// Opens it to ask what it knows, which is nothing when there is none. It need not be writable.
+    pub(super) async fn open_to_read(&self, config: &Config) -> Result<Store, CliError> {
+        Store::open_to_read(&self.existing(config)?).await.map_err(failed)
+    }
+
+    /// Opens it when there is one.
     pub(super) async fn open_existing(&self, config: &Config) -> Result<Store, CliError> {
+        Store::open(&self.existing(config)?).await.map_err(failed)
+    }
+
+    fn existing(&self, config: &Config) -> Result<StoreLocation, CliError> {
         let location = self.location(config)?;
         if let Some(path) = location.path().filter(|path| !path.exists()) {
             let message = format!("no audit has been remembered at {}", path.display());
             return Err(CliError::refused("no_store", message)
                 .hint("name the file with --store, or run an audit first: cardproof audit --all"));
         }
-        Store::open(&location).await.map_err(failed)
+        Ok(location)
     }
 
     /// Its file, when it is one.

@@ -32,7 +32,7 @@ pub(super) struct HistoryArgs {
 /// Print what has changed in the newest finished run, or since a time
 #[derive(Debug, clap::Args)]
 pub(super) struct DiffArgs {
-    /// Since so long ago (36h, 7d) or since a time (2026-08-01T00:00:00Z)
+    /// Since so long ago (36h, 7d) or since a time (2026-08-01T00:00:00Z, 2026-08-01T02:00:00+02:00)
     #[arg(long, value_name = "DURATION|TIME", value_parser = since)]
     since: Option<Timestamp>,
     #[command(flatten)]
@@ -54,9 +54,13 @@ fn since(text: &str) -> Result<Timestamp, String> {
     if let Ok(ago) = humantime::parse_duration(text) {
         return Ok(Timestamp(now().0.saturating_sub(millis(ago))));
     }
-    let time = humantime::parse_rfc3339_weak(text)
-        .map_err(|_| "neither a duration such as 36h nor a time such as 2026-08-01T00:00:00Z")?;
-    Ok(Timestamp(time.duration_since(std::time::UNIX_EPOCH).map(millis).unwrap_or_default()))
+    if let Ok(time) = humantime::parse_rfc3339_weak(text) {
+        return Ok(Timestamp(time.duration_since(std::time::UNIX_EPOCH).map(millis).unwrap_or_default()));
+    }
+    // With an offset, as `date --rfc-3339=seconds` writes it.
+    let time = chrono::DateTime::parse_from_rfc3339(text)
+        .map_err(|_| "neither a duration such as 36h nor a time such as 2026-08-01T00:00:00Z or 2026-08-01T02:00:00+02:00")?;
+    Ok(Timestamp(u64::try_from(time.timestamp_millis()).unwrap_or_default()))
 }
 
 fn millis(time: Duration) -> u64 {
@@ -70,7 +74,7 @@ async fn open(
 ) -> Result<(Store, NetworkSettings), CliError> {
     let config = Config::load(output.config.as_deref())?;
     let network = NetworkSettings::resolve(network, &config)?;
-    Ok((store.open_existing(&config).await?, network))
+    Ok((store.open_to_read(&config).await?, network))
 }
 
 /// Which registry was looked at, for people: without --network nobody has named it.
@@ -373,5 +377,21 @@ pub(super) fn print_runs(scope: &RunScope, runs: &[RunInfo], shell: &Shell, json
             (Style::Plain, &format!(", {} absent, {} undecided", counts.absent, counts.undecided)),
             (Style::Yellow, ended),
         ]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_may_have_an_offset() {
+        let noon = Timestamp(1_785_585_600_000);
+        for text in ["2026-08-01T12:00:00Z", "2026-08-01 12:00:00", "2026-08-01T14:00:00+02:00", "2026-08-01 06:30:00-05:30"] {
+            assert_eq!(since(text), Ok(noon), "{text}");
+        }
+        for text in ["yesterday", "2026-08-01T14:00:00+99:00", ""] {
+            assert!(since(text).unwrap_err().contains("+02:00"), "{text}");
+        }
     }
 }

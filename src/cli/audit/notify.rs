@@ -29,7 +29,8 @@ pub(super) struct NotifyOptions {
     /// Print each change as a line of JSON on stdout, and no results
     #[arg(long, conflicts_with = "json")]
     pub(super) notify_stdout: bool,
-    /// The file with the secret that messages to the webhook are signed with (whsec_…), readable for its owner alone; the secret
+    /// The file with the secret that messages to the webhook are signed with (whsec_…), readable for its owner alone, who runs the
+    /// audit (one of root's also for a group, as systemd and Kubernetes lend it); the secret
     /// itself can also stand in CARDPROOF_WEBHOOK_SECRET. The webhook's URL may be a secret, too: it comes from
     /// CARDPROOF_WEBHOOK_URL or, as audit.webhook_url, from the configuration
     #[arg(long, value_name = "FILE", env = "CARDPROOF_WEBHOOK_SECRET_FILE")]
@@ -133,8 +134,8 @@ fn webhook_url(config: &Config) -> Option<(String, &'static str)> {
     from_environment(URL).map(|url| (url, URL)).or_else(configured)
 }
 
-/// Reads a file that is its owner's alone. Its group may read it as well: the access that systemd and Kubernetes give to the user
-/// of a service looks like that.
+/// Reads a file that is this user's alone. One of root's may be readable for a group: the access that systemd and Kubernetes lend to the
+/// user of a service looks like that.
 fn read_secret(path: &Path) -> Result<String, CliError> {
     let unreadable = |error: io::Error| {
         CliError::refused("configuration", format!("the webhook's secret {} cannot be read: {error}", path.display()))
@@ -142,17 +143,29 @@ fn read_secret(path: &Path) -> Result<String, CliError> {
     let mut file = File::open(path).map_err(unreadable)?;
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let found = file.metadata().map_err(unreadable)?;
-        let mode = found.permissions().mode() & 0o777;
-        if found.is_file() && mode & 0o037 != 0 {
+        let (mode, owner, me) = (found.permissions().mode() & 0o777, found.uid(), this_user());
+        let lent = owner == 0 && me.is_some_and(|me| me != 0);
+        let others = if lent { 0o037 } else { 0o077 };
+        if found.is_file() && mode & others != 0 {
             let message = format!("other users can read or change the webhook's secret {} (mode {mode:o})", path.display());
             return Err(CliError::refused("configuration", message).hint(format!("chmod 600 {}", path.display())));
+        }
+        if found.is_file() && !lent && me.is_some_and(|me| me != owner) {
+            let message = format!("the webhook's secret {} belongs to another user, who can read and change it", path.display());
+            return Err(CliError::refused("configuration", message).hint("make it a file of the user who runs the audit"));
         }
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(unreadable)?;
     Ok(text)
+}
+
+/// Who this process is, by what a file of its own says.
+#[cfg(unix)]
+fn this_user() -> Option<u32> {
+    tempfile::tempfile().and_then(|own| own.metadata()).map(|own| std::os::unix::fs::MetadataExt::uid(&own)).ok()
 }
 
 fn from_environment(name: &str) -> Option<String> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use cardproof::audit::store::{AgentMemory, NewRun, RunHold, RunOwner, Store, Taken, Unfinished};
 use cardproof::audit::{Audit, ChangedSince, RunInfo, RunScope, Targets, Unchanged};
-use cardproof::chain::{AtBlock, Block, ChainClient, ChainError, ChainErrorKind};
+use cardproof::chain::{AtBlock, ChainClient, ChainError, ChainErrorKind};
 use cardproof::fetch::Fetcher;
 use cardproof::identity::TokenId;
-use cardproof::verify::{Class, Summary};
+use cardproof::verify::{Class, Summary, Verdict};
 
 use super::database;
 use super::run::{now, Session};
@@ -36,6 +36,8 @@ pub(super) struct Plan {
     pub(super) selection: Selection,
     pub(super) run: RunInfo,
     pub(super) done: HashSet<TokenId>,
+    /// What an earlier part of the run has found to be looked at again.
+    pub(super) held: Vec<Verdict>,
     /// Keeps others from going on with the run; `None` when nothing is stored.
     pub(super) hold: Option<RunHold>,
     /// What `--changed` leaves out as long as it is as it was.
@@ -76,8 +78,7 @@ impl Session<'_> {
                 Err(error) => return Err(error.hint("give them again, or begin a new run without --resume")),
             }
         }
-        let pinned = interrupted.as_ref().and_then(|(interrupted, _)| interrupted.run.block);
-        let audit = match self.begin(pinned, &known, memory.as_ref(), &terms).await? {
+        let audit = match self.begin(interrupted.as_ref().map(|(left, _)| left), &known, memory.as_ref(), &terms).await? {
             Err(error) if resume == Resume::Own && error.kind == ChainErrorKind::BlockNotFound => {
                 self.shell.note(&format!("the unfinished run cannot be gone on with, and a new one is begun: {error}"));
                 (interrupted, terms) = (None, own);
@@ -92,27 +93,29 @@ impl Session<'_> {
         };
         let audit = audit.map_err(connect::refused)?;
         let wanted = self.args.select.bounded(wanted, &known, &audit, self.shell).await?;
+        let seed = interrupted.as_ref().and_then(|(left, _)| wanted.seed_of(&left.run));
         let changed = match (&self.store, &memory) {
             (Some(store), Some(memory)) => self.changed(store, &audit, &wanted, memory).await?,
             _ => None,
         };
-        let selection = match (changed, &memory) {
+        let mut selection = match (changed, &memory) {
             (Some(changed), Some(memory)) => {
                 self.args.select.resolve_by_events(wanted, &memory.agents, &changed, &memory.unchanged)
             }
             _ => self.args.select.resolve(wanted, &known, &audit).await?,
         };
+        selection.draw(seed);
         if self.args.share {
             selection.check_share()?;
         }
-        let (run, done, hold) = match (interrupted, &self.store) {
-            (Some((interrupted, hold)), _) => (interrupted.run, interrupted.done, Some(hold)),
+        let (run, done, held, hold) = match (interrupted, &self.store) {
+            (Some((interrupted, hold)), _) => (interrupted.run, interrupted.done, interrupted.held, Some(hold)),
             (None, Some(store)) => {
                 let (selection, covers) = (selection.sentence.as_str(), selection.covers.as_deref());
                 let (block, daemon, terms) = (audit.block().ok(), self.args.daemon.every.is_some(), terms.to_json()?);
                 let new = NewRun { block, selection, covers, daemon, terms: Some(&terms) };
                 match store.begin_held(&self.scope, new).await.map_err(database::failed)? {
-                    Taken::Mine(run, hold) => (run, HashSet::new(), Some(hold)),
+                    Taken::Mine(run, hold) => (run, HashSet::new(), Vec::new(), Some(hold)),
                     Taken::Other(run, owner) => return Err(alive(&run, &owner)),
                     Taken::Ended => return Err(CliError::internal("the run that was begun has ended already")),
                 }
@@ -131,27 +134,28 @@ impl Session<'_> {
                     terms: None,
                     summary: Summary::default(),
                 };
-                (run, HashSet::new(), None)
+                (run, HashSet::new(), Vec::new(), None)
             }
         };
         let unchanged = memory.map(|memory| memory.unchanged);
-        Ok((audit, Plan { selection, run, done, hold, unchanged, terms }))
+        Ok((audit, Plan { selection, run, done, held, hold, unchanged, terms }))
     }
 
     /// Pins the block of a run: a new one, or the one that an interrupted run was pinned to.
     async fn begin(
         &self,
-        pinned: Option<Block>,
+        interrupted: Option<&Unfinished>,
         known: &Targets,
         memory: Option<&Remembered>,
         terms: &Terms,
     ) -> Result<Result<Audit<ChainClient, Fetcher>, ChainError>, CliError> {
         let at = self.args.at_block.unwrap_or(AtBlock::LastFinalized);
         let (reader, fetcher, mut settings) = self.args.work.parts(at, &self.config, &self.network, terms)?;
-        self.args.select.apply(&mut settings, known);
+        let taken = interrupted.map_or(0, |left| left.done.len() + left.held.len());
+        self.args.select.apply(&mut settings, known, taken as u64);
         settings.shared = self.args.share;
         settings.unchanged = memory.map(|memory| Arc::clone(&memory.unchanged));
-        Ok(match pinned {
+        Ok(match interrupted.and_then(|left| left.run.block) {
             Some(block) => Audit::resume(reader, fetcher, settings, block).await,
             None => Audit::begin(reader, fetcher, settings).await,
         })
@@ -204,7 +208,7 @@ impl Session<'_> {
             return Err(CliError::refused("another_selection", message)
                 .hint("an older version began it: begin a new run without --resume"));
         }
-        let same = wanted.covers.is_some() && run.covers == wanted.covers;
+        let same = wanted.is_of(run);
         match resume {
             Resume::Asked if !same => {
                 let message = format!("the unfinished run {} is about other agents: {}", run.id, run.selection);

@@ -41,7 +41,7 @@ pub(super) fn run(args: &ReportArgs, shell: &Shell, output: &OutputOptions) -> R
     args.format.check(args.store.file(&config)?.as_deref(), &read, output.json.then_some("--json"))?;
     let mut tally = args.exit.tally()?;
     crate::cli::block_on(async {
-        let store = args.store.open_existing(&config).await?;
+        let store = args.store.open_to_read(&config).await?;
         let scope = database::scope(&network);
         let runs = store.runs(&scope).await.map_err(database::failed)?;
         let wanted = runs.iter().position(|run| args.run.map_or(run.finished_at.is_some(), |id| run.id == id));

@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
         mut stop: Stop,
         metrics: Option<&MetricsState>,
     ) -> Result<Exit, CliError> {
-        let Plan { selection, run, done, mut hold, unchanged, terms } = plan;
+        let Plan { selection, run, mut done, held, mut hold, unchanged, terms } = plan;
         let (args, store) = (self.args, self.store.as_ref());
         if let Some(store) = store {
             history::say_past(store, &run, self.shell).await?;
@@ -172,7 +172,13 @@ impl<'a> Session<'a> {
         }
         let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         let memory = store.map(|store| Memory { store: store.clone(), run: run.clone(), settings });
-        let mut pump = Pump::start(audit.start(selection.iter(done)), memory);
+        if !held.is_empty() {
+            let count = held.len();
+            self.shell
+                .note(&format!("{count} mismatches found before are looked at again at a newer block, and not fetched again"));
+        }
+        done.extend(held.iter().filter_map(|verdict| verdict.subject.as_ref()).map(|subject| subject.token_id));
+        let mut pump = Pump::start(audit.go_on(selection.iter(done), held), memory);
         let (mut interrupted, mut lost) = (false, false);
         loop {
             let outcome = tokio::select! {
@@ -184,7 +190,7 @@ impl<'a> Session<'a> {
                 }
                 () = lost_of(&mut hold), if !lost => {
                     lost = true;
-                    pump.stop();
+                    pump.abandon();
                     continue;
                 }
                 outcome = pump.outcomes.recv() => outcome,
@@ -194,7 +200,10 @@ impl<'a> Session<'a> {
             let inactive = count(&mut tally, &outcome.verdict, self.shell);
             out.add(&outcome, &self.earlier_results(&run, &outcome).await?, inactive)?;
         }
-        let mut refused = pump.ended().await.err().map(connect::refused);
+        let (unconfirmed, mut refused) = match pump.ended().await {
+            Ok(unconfirmed) => (unconfirmed, None),
+            Err(error) => (0, Some(connect::refused(error))),
+        };
         if lost {
             let message = format!("another process has taken run {} over while the database could not be reached", run.id);
             refused.get_or_insert(CliError::cannot_tell("run_taken_over", message));
@@ -226,13 +235,18 @@ impl<'a> Session<'a> {
         }
         if interrupted {
             let left = selection.at_most().saturating_sub(checked);
+            let unconfirmed = match (unconfirmed, store) {
+                (0, _) => String::new(),
+                (count, None) => format!(", {count} of them mismatches that could not be looked at again at a newer block"),
+                (count, Some(_)) => format!(", {count} of them mismatches that are still to be looked at again at a newer block"),
+            };
             let resume = match (store, args.daemon.every) {
                 (None, _) => "",
                 (Some(_), None) => "; go on with --resume",
                 (Some(_), Some(_)) => "; the daemon goes on with them when it is started again",
             };
             let most = if args.select.is_narrowed() { "at most " } else { "" };
-            self.shell.warning(&format!("interrupted: {checked} agents have a result, {most}{left} do not{resume}"));
+            self.shell.warning(&format!("interrupted: {checked} agents have a result, {most}{left} do not{unconfirmed}{resume}"));
             return Ok(Exit::Interrupted);
         }
         Ok(tally.exit())

@@ -18,7 +18,7 @@ use super::database;
 use crate::cli::exit::CliError;
 use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
-use crate::cli::{connect, targets};
+use crate::cli::{connect, input, targets};
 
 /// Which agents.
 #[derive(Debug, Clone, Args)]
@@ -76,15 +76,21 @@ pub(super) struct Wanted {
     sentence: String,
     /// See [`RunInfo::covers`].
     pub(super) covers: Option<String>,
+    /// Of which agents so many are drawn: in place of what it covers, which nobody knows before.
+    sampled: Option<String>,
 }
 
 /// What was selected.
 pub(super) struct Selection {
     targets: Targets,
     sample: Option<u64>,
+    /// See [`Wanted::sampled`].
+    sampled: Option<String>,
+    /// What decides which agents are drawn.
+    seed: u64,
     /// As a sentence.
     pub(super) sentence: String,
-    /// See [`RunInfo::covers`].
+    /// See [`RunInfo::covers`]. Of a sample, what it was drawn from and how, so that the run can be gone on with.
     pub(super) covers: Option<String>,
     /// The named ones in ascending order; `None` for all that there are.
     listed: Option<Targets>,
@@ -92,7 +98,18 @@ pub(super) struct Selection {
     by_events: Option<Targets>,
 }
 
+/// What stands between what a sample was drawn from and the number that decided how.
+const SEED: &str = "; seed ";
+
 impl Selection {
+    /// Draws the sample, if it is one: as it was drawn before, with that `seed`, or anew.
+    pub(super) fn draw(&mut self, seed: Option<u64>) {
+        self.seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        if let Some(sampled) = &self.sampled {
+            self.covers = Some(format!("{sampled}{SEED}{:016x}", self.seed));
+        }
+    }
+
     /// How many agents there will be at most.
     pub(super) fn at_most(&self) -> u64 {
         self.sample.unwrap_or(u64::MAX).min(self.targets.count())
@@ -118,13 +135,27 @@ impl Selection {
     /// The agents, those in `done` left out.
     pub(super) fn iter(&self, done: std::collections::HashSet<TokenId>) -> Box<dyn Iterator<Item = TokenId> + Send> {
         match self.sample {
-            Some(_) => Box::new(self.targets.shuffled()),
+            Some(_) => Box::new(self.targets.shuffled(self.seed).filter(move |agent| !done.contains(agent))),
             None => Box::new(self.targets.iter().filter(move |agent| !done.contains(agent))),
         }
     }
 }
 
 impl Wanted {
+    /// Whether an unfinished run is about these.
+    pub(super) fn is_of(&self, run: &RunInfo) -> bool {
+        match &self.sampled {
+            Some(_) => self.seed_of(run).is_some(),
+            None => self.covers.is_some() && run.covers == self.covers,
+        }
+    }
+
+    /// What decided which agents were drawn, when the run is a sample of these.
+    pub(super) fn seed_of(&self, run: &RunInfo) -> Option<u64> {
+        let seed = run.covers.as_deref()?.strip_prefix(self.sampled.as_deref()?)?.strip_prefix(SEED)?;
+        u64::from_str_radix(seed, 16).ok()
+    }
+
     /// How many agents it is about, of `known` that there are.
     pub(super) fn count(&self, known: &Targets) -> u64 {
         self.listed.as_ref().unwrap_or(known).count()
@@ -192,12 +223,12 @@ impl SelectOptions {
         store.present_agents(scope, self.of.owner, self.status()).await.map_err(database::failed)
     }
 
-    /// Sets what a run leaves out.
-    pub(super) fn apply(&self, settings: &mut AuditSettings, known: &Targets) {
+    /// Sets what a run leaves out. `taken` of a sample have been drawn before.
+    pub(super) fn apply(&self, settings: &mut AuditSettings, known: &Targets, taken: u64) {
         settings.owner = self.of.owner;
         settings.status = self.status();
         leave_out_gaps(settings, self.is_open(), known);
-        settings.limit = self.sample;
+        settings.limit = self.sample.map(|sample| sample.saturating_sub(taken));
     }
 
     /// Reads what was named.
@@ -209,7 +240,8 @@ impl SelectOptions {
             (Some(targets), format!("the token ids {list}"))
         } else if let Some(path) = &self.of.from {
             let (source, named) = if path.as_os_str() == "-" {
-                ("standard input".to_owned(), targets::of_lines(std::io::stdin().lock(), "standard input", network)?)
+                let stdin = input::stdin().map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
+                ("standard input".to_owned(), targets::of_lines(stdin, "standard input", network)?)
             } else {
                 let source = path.display().to_string();
                 let file = File::open(path).map_err(|error| CliError::usage(format!("{source} cannot be read: {error}")))?;
@@ -223,16 +255,19 @@ impl SelectOptions {
             (Some(of_one_registry(named, network)?), format!("the agents of the list {}", path.display()))
         };
         let covers = match (&listed, self.of.owner) {
-            _ if self.sample.is_some() => None,
-            (Some(listed), _) => Some(RunInfo::covers_of(listed)),
-            (None, Some(owner)) => Some(format!("owner {owner}")),
-            (None, None) => Some(RunInfo::ALL.to_owned()),
+            (Some(listed), _) => RunInfo::covers_of(listed),
+            (None, Some(owner)) => format!("owner {owner}"),
+            (None, None) => RunInfo::ALL.to_owned(),
         };
-        let covers = covers.map(|covers| match self.status() {
+        let covers = match self.status() {
             Some(status) => format!("{covers}, {}", status.as_str()),
             None => covers,
-        });
-        Ok(Wanted { listed, sentence, covers })
+        };
+        let (covers, sampled) = match self.sample {
+            Some(sample) => (None, Some(format!("sample of {sample}: {covers}"))),
+            None => (Some(covers), None),
+        };
+        Ok(Wanted { listed, sentence, covers, sampled })
     }
 
     /// Leaves out of a long list what lies beyond the registry's end, but for one id, whose result stands for them, and for those that
@@ -269,7 +304,7 @@ impl SelectOptions {
         known: &Targets,
         audit: &Audit<R, F>,
     ) -> Result<Selection, CliError> {
-        let Wanted { listed, sentence, covers } = wanted;
+        let Wanted { listed, sentence, covers, sampled } = wanted;
         let (targets, sentence) = match &listed {
             Some(targets) => (targets.clone(), sentence),
             None => {
@@ -281,7 +316,8 @@ impl SelectOptions {
         if targets.is_empty() {
             return Err(empty(&sentence));
         }
-        Ok(Selection { targets, sample: self.sample, sentence, covers, listed: listed.map(Targets::ascending), by_events: None })
+        let (sample, listed) = (self.sample, listed.map(Targets::ascending));
+        Ok(Selection { targets, sample, sampled, seed: 0, sentence, covers, listed, by_events: None })
     }
 
     /// Chooses the agents that are due by the registry's events or otherwise. Those that are `known`, and those that the events
@@ -304,9 +340,10 @@ impl SelectOptions {
             changed.upto.height
         );
         let targets = Targets::of(all.iter().filter(|agent| changed.is_due(*agent, unchanged)));
-        let listed = wanted.listed.map(Targets::ascending);
+        let listed = wanted.listed.clone().map(Targets::ascending);
         let by_events = Some(targets.clone().ascending());
-        Selection { targets, sample: self.sample, sentence, covers: wanted.covers, listed, by_events }
+        let Wanted { covers, sampled, .. } = wanted;
+        Selection { targets, sample: self.sample, sampled, seed: 0, sentence, covers, listed, by_events }
     }
 
     fn narrowed(&self, mut sentence: String) -> String {

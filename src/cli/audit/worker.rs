@@ -6,6 +6,7 @@ use cardproof::audit::store::{Lease, RecordSettings, Shares, Store};
 use cardproof::audit::{Audit, RunInfo};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
+use cardproof::verify::Verdict;
 
 use super::args::WorkOptions;
 use super::pump::{Memory, Pump};
@@ -169,7 +170,12 @@ async fn part(
     memory: Memory,
     stop: &mut Stop,
 ) -> Result<usize, CliError> {
-    let mut pump = Pump::start(audit.start(lease.token_ids.clone().into_iter()), Some(memory));
+    // What a worker that is gone has found, need not be fetched again.
+    let (mut held, mut targets) = (store.held_mismatches(&memory.run).await.map_err(database::failed)?, lease.token_ids.clone());
+    let token_of = |verdict: &Verdict| verdict.subject.as_ref().map(|subject| subject.token_id);
+    held.retain(|verdict| token_of(verdict).is_some_and(|token| lease.token_ids.contains(&token)));
+    targets.retain(|token| !held.iter().any(|verdict| token_of(verdict) == Some(*token)));
+    let mut pump = Pump::start(audit.go_on(targets.into_iter(), held), Some(memory));
     let mut still_here = tokio::time::interval((length / 3).max(Duration::from_millis(10)));
     let (mut recorded, mut whole) = (0, true);
     loop {
@@ -182,7 +188,7 @@ async fn part(
             _ = still_here.tick(), if whole => {
                 if !store.extend_lease(&lease, length).await.map_err(database::failed)? {
                     whole = false;
-                    pump.stop();
+                    pump.abandon();
                 }
             }
             outcome = pump.outcomes.recv() => match outcome {

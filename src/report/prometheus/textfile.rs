@@ -8,7 +8,7 @@ use crate::report::{ReportPlace, ReportRow, ReportWriter, RunEnd, RunHeader};
 
 /// The gauges of one run in a file for node_exporter's textfile collector.
 ///
-/// The file appears whole or not at all, and readable for everybody; see [`ReportPlace`] for what is replaced. If the store
+/// The file appears whole or not at all; see [`ReportPlace`] for what is replaced, and let the umask allow the collector to read it. If the store
 /// knows no earlier success, the one in the replaced file is carried over: without it an alert on its age would fall silent
 /// just when a run fails.
 pub struct PrometheusFile {
@@ -38,12 +38,7 @@ impl ReportWriter for PrometheusFile {
 }
 
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let place = ReportPlace::at(path).map_err(io::Error::other)?;
-    #[cfg(unix)]
-    let mode = Some(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    #[cfg(not(unix))]
-    let mode = None;
-    place.put(&mut &*content, mode)
+    ReportPlace::at(path).map_err(io::Error::other)?.put(&mut &*content)
 }
 
 fn last_success_in(path: &Path) -> Option<Timestamp> {
