@@ -91,6 +91,24 @@ impl Build {
         }
     }
 
+    /// The command that builds what this call is, as it is typed.
+    pub(crate) fn command_of(call: &Call) -> &'static str {
+        match EntryPoint::from_receive_name(&call.receive_name) {
+            Some(EntryPoint::Register) => "cardproof tx register",
+            Some(EntryPoint::SetAgentUri) => "cardproof tx set-agent-uri",
+            Some(EntryPoint::SetExternalReference) => "cardproof tx set-external-reference",
+            Some(EntryPoint::SetMetadata) => "cardproof tx set-metadata",
+            Some(EntryPoint::SetAgentWallet) => "cardproof tx set-agent-wallet",
+            Some(EntryPoint::Revoke) => "cardproof tx revoke",
+            Some(EntryPoint::Transfers) => "cardproof tx transfer",
+            Some(EntryPoint::UpdateOperators) => "cardproof tx update-operator",
+            Some(EntryPoint::RegisterExternalKey) => "cardproof tx cis8-register-external-key",
+            Some(EntryPoint::UpdateKeyMetadata) => "cardproof tx cis8-update-metadata",
+            Some(EntryPoint::RevokeKey) => "cardproof tx cis8-revoke",
+            _ => "cardproof tx <ENTRY POINT>",
+        }
+    }
+
     fn whole(&self) -> &WholeParameter {
         match self {
             Self::Register(args) => &args.entry.whole,
