@@ -70,6 +70,17 @@ pub enum FlowError {
         /// Its URI.
         uri: String,
     },
+    /// The first of two steps was taken with another card than the one given now.
+    #[error("agent {agent} was registered for {uri} in two steps that began with another card than this: {state} remembers them, by the \
+             bytes of the card with the placeholders", state = state.display())]
+    OtherTemplate {
+        /// The agent.
+        agent: TokenId,
+        /// Its URI.
+        uri: String,
+        /// The file that remembers the first step.
+        state: PathBuf,
+    },
     /// The search for a duplicate did not come to its end.
     #[error("whether account {owner} already has an agent with this URI could not be found out: {why}; --allow-duplicate registers without looking")]
     SearchIncomplete {
