@@ -130,9 +130,9 @@ async fn registered<F: CardFetcher, S: Signer>(
     let executed = match register(context, &bare, signer, attendant, &mut remember).await {
         Err(AnchorError::Flow(FlowError::Duplicate { agent, owner, uri })) => {
             // Its state has another name: the template is part of it.
-            let begun = half_done(context.state_folder, &context.chain.settings().network).into_iter();
+            let mut begun = half_done(context.state_folder, &context.chain.settings().network).into_iter();
             let is_it = |half: &HalfDone| half.token_id == Some(agent) && half.sender == owner.to_string() && half.uri == uri;
-            return Err(match begun.filter(is_it).next() {
+            return Err(match begun.find(is_it) {
                 Some(half) => FlowError::OtherTemplate { agent, uri, state: half.path }.into(),
                 None => FlowError::Duplicate { agent, owner, uri }.into(),
             });
