@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     // Without an agent there is only resuming, which clap sees to.
     let (_, agent) = named.ok_or_else(|| CliError::usage("no agent is named"))?;
     let card = match &args.card {
-        Some(path) => card(path, input::bytes(path)?),
+        Some(path) => card(path, bytes(path)?),
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
@@ -116,6 +116,16 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             None => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
         }
     })
+}
+
+/// The bytes of a card. Every card says something: an empty file is one that was not written.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    let bytes = input::bytes(path)?;
+    if bytes.is_empty() {
+        let message = format!("the card {} is empty: it has 0 bytes", path.display());
+        return Err(CliError::refused("empty_card", message).hint("look whether it is the right file, and was written whole"));
+    }
+    Ok(bytes)
 }
 
 /// A card in a file can be looked at again; what came through a pipe cannot.

@@ -4,7 +4,7 @@ use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{AccountAddress, AgentName, ContractAddress, TokenId};
 use cardproof::registry::parameter::{self as wire, EntryPoint, Parameter};
-use cardproof::registry::{decode_agent_wallet_nonce, AgentRecord, ExternalReference, MetadataEntry, ReferenceKind, Timestamp};
+use cardproof::registry::{decode_agent_wallet_nonce, AgentRecord, ExternalReference, ReferenceKind, Timestamp};
 use clap::{Args, Subcommand};
 
 use crate::cli::connect;
@@ -288,11 +288,7 @@ fn register(contract: ContractAddress, args: &options::Register, around: &Surrou
         agent_uri: args.uri.clone(),
         metadata_hash: digest(args.hash, args.card.as_deref())?,
         external_reference: reference(&args.reference, around)?,
-        initial_metadata: args
-            .metadata
-            .iter()
-            .map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() })
-            .collect(),
+        initial_metadata: options::metadata_entries(&args.metadata)?,
     };
     let mut changes = vec![
         set("agent", "a new one".into()),
