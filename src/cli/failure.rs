@@ -122,6 +122,7 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
         }
         FlowError::Fetch { uri, failure } => not_fetched(&uri, failure.kind, message, check),
         FlowError::LengthUnverified { .. } => CliError::cannot_tell("length_unverified", message),
+        FlowError::NothingServed(_) => CliError::negative("empty_card", message).hint("host the card first"),
         FlowError::AgentNotFound(_) => {
             CliError::negative("agent_not_found", message).hint("check the agent, --network and --contract")
         }

@@ -203,6 +203,8 @@ async fn what_cannot_be_meant_is_refused_by_its_name() {
             assert_eq!(run.says("0 bytes").error(), "empty_card");
         }
     }
+    let trusted = ["register", "--uri", &bench.serve("/empty.json", ""), "--trust-url", "--yes", "--json"];
+    assert_eq!(bench.run_as(1, &trusted).await.code(1).says("serves 0 bytes").error(), "empty_card");
     let twice = ["--uri", "https://b.example/c", "--metadata", "a=1", "--metadata", "b=1", "--metadata", "a=2", "--dry-run"];
     bench.run_as(1, &[&["register", "--card", &card][..], &twice].concat()).await.code(2).says("the key a twice");
     bench.run_as(1, &[&["tx", "register"][..], &twice].concat()).await.code(2).says("the key a twice");

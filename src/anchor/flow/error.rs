@@ -41,6 +41,9 @@ pub enum FlowError {
         /// The URI.
         uri: String,
     },
+    /// What would be taken on trust is nothing.
+    #[error("{0} serves 0 bytes, and the digest of nothing is anchored for no card")]
+    NothingServed(String),
     /// There is no such agent.
     #[error("there is no agent {0} in the registry")]
     AgentNotFound(TokenId),
