@@ -208,6 +208,31 @@ fn c_59_failures_with_json_are_a_document() {
     assert!(stderr(&unknown_option).contains("--jsonn"));
 }
 
+/// What clap says in several lines is one sentence of the document, without what it shows of the usage.
+#[test]
+fn c_59_what_was_typed_wrongly_is_one_whole_sentence_of_the_document() {
+    for (args, message, hint) in [
+        (&["verify"][..], "the following required arguments were not provided: ", ""),
+        (&["register", "--uri", "u"], "the following required arguments were not provided: --card <FILE>", ""),
+        (&["hash", "--algoritm"], "unexpected argument '--algoritm' found", ""),
+        (&["doctor", "--nod", "x"], "unexpected argument '--nod' found", "'--node'"),
+        (&["verifi"], "unrecognized subcommand 'verifi'", "'verify'"),
+        (&["completions", "basic"], "invalid value 'basic' for '<SHELL>' [possible values: bash, ", ""),
+        (&["anchor", "1", "--card", "a", "--trust-url"], "'--card <FILE>' cannot be used with '--trust-url'", ""),
+        (&["tx"], "'cardproof tx' requires a subcommand but one was not provided [subcommands: ", ""),
+        (&[], "'cardproof' requires a subcommand but one was not provided", ""),
+    ] {
+        let output = run(&[args, &["--json"]].concat());
+        assert_eq!(code(&output), 2, "{args:?}");
+        let document = json(&output);
+        assert_valid("error", &document);
+        let said = document["message"].as_str().unwrap();
+        let is_whole = said.contains(message) && !said.ends_with(':') && !said.contains('\n') && !said.contains("Usage");
+        assert!(is_whole, "{args:?}: {said}");
+        assert!(document["hint"].as_str().unwrap().contains(hint), "{args:?}: {document:#}");
+    }
+}
+
 #[test]
 fn c_64_a_file_is_verified_against_a_digest_without_a_node() {
     let output = run(&["verify", "--expect-hash", DIGEST, "--file", CARD, "--json"]);

@@ -52,9 +52,10 @@ impl Document {
         all.merge(signatures)?;
         if all.count() > self.signature_count {
             return Err(AnchorError::Build(format!(
-                "its energy was planned for {} signature(s), and it would have {}: build it again for that many",
+                "its energy was planned for {} signature(s), and it would have {given}: build it again for that many, with \
+                 --signature-count {given}",
                 self.signature_count,
-                all.count()
+                given = all.count()
             )));
         }
         self.signatures = all;

@@ -184,6 +184,8 @@ pub enum AnchorError {
         nonce: u64,
         /// When it expires.
         expiry: Timestamp,
+        /// Whether the chain is of nobody but the user: a local one that was started anew has forgotten it, and never takes it.
+        is_local: bool,
     },
     /// The node turned the transaction away.
     #[error("the node refused the transaction {hash}, so it is not on the chain: {why}")]

@@ -102,9 +102,14 @@ pub async fn dry_run(
 }
 
 fn would_be_rejected(call: &Call, rejection: &Rejection) -> AnchorError {
+    let mut reason = rejection_words(rejection);
+    if matches!(rejection, Rejection::NoSuchContract | Rejection::NoSuchEntryPoint) {
+        let standard = call.receive_name.split('.').next().unwrap_or_default();
+        reason += &format!(": there is no {standard} registry at {}", call.contract);
+    }
     AnchorError::WouldBeRejected {
         receive_name: call.receive_name.clone(),
-        reason: rejection_words(rejection),
+        reason,
         code: rejection.code(),
         name: rejection_name(rejection),
     }

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::chain::{AgentReader, AtBlock, ChainClient, Sent, TransactionHash, TransactionStatus};
-use crate::identity::AccountAddress;
+use crate::identity::{AccountAddress, MAINNET, TESTNET};
 use crate::registry::Timestamp;
 
 use super::follow::is_past;
@@ -93,6 +93,7 @@ impl<'a> Session<'a> {
                 signed: entry.time,
                 nonce: entry.signed.transaction.nonce(),
                 expiry: Timestamp(entry.signed.transaction.expiry().saturating_mul(1000)),
+                is_local: ![MAINNET, TESTNET].iter().any(|public| public.genesis == self.chain.settings().network.genesis),
             }),
         }
     }

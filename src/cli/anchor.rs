@@ -44,7 +44,8 @@ pub(crate) struct Args {
     /// Take the digest from whatever the URI serves now, without a card of your own
     #[arg(long, conflicts_with_all = ["card", "no_url_check"])]
     trust_url: bool,
-    /// Go on with an anchoring that was interrupted: follow the transaction that is in the journal; needs no AGENT when it is the only one
+    /// Go on with an anchoring or a registration that was interrupted: follow the transaction that is in the journal; needs no AGENT when
+    /// it is the only one
     #[arg(long, conflicts_with = "dry_run")]
     resume: bool,
     #[command(flatten)]
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         if let Some(found) = resume::find(&state_folder, &settings.network, &wanted)? {
             return super::block_on(async {
                 let status = resumed(&found, &chain, &state_folder, args, shell).await?;
-                conclude::show(&status, Some(found.agent), &chain, &fetcher, true, output.json, shell).await
+                conclude::show(&status, found.agent, &chain, &fetcher, true, output.json, shell).await
             });
         }
         if named.is_none() || (args.card.is_none() && !args.trust_url) {
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     // Without an agent there is only resuming, which clap sees to.
     let (_, agent) = named.ok_or_else(|| CliError::usage("no agent is named"))?;
     let card = match &args.card {
-        Some(path) => card(path, input::bytes(path)?),
+        Some(path) => card(path, bytes(path)?),
         None => Card::TrustUrl,
     };
     let uri = args.uri.clone().map_or(UriChoice::Keep, UriChoice::Set);
@@ -115,6 +116,16 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             None => already_anchored(&chain, &fetcher, agent, output.json, shell).await,
         }
     })
+}
+
+/// The bytes of a card. Every card says something: an empty file is one that was not written.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    let bytes = input::bytes(path)?;
+    if bytes.is_empty() {
+        let message = format!("the card {} is empty: it has 0 bytes", path.display());
+        return Err(CliError::refused("empty_card", message).hint("look whether it is the right file, and was written whole"));
+    }
+    Ok(bytes)
 }
 
 /// A card in a file can be looked at again; what came through a pipe cannot.
@@ -168,7 +179,8 @@ fn failed(error: AnchorError, args: &Args) -> CliError {
     let is_on_its_way = matches!(error, AnchorError::Repeated { .. } | AnchorError::Pending { .. });
     let error = if args.trust_url { failure::anchor_checked(error) } else { failure::anchor(error) };
     if is_on_its_way {
-        return error.hint("an anchoring that was interrupted goes on with cardproof anchor --resume");
+        let more = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        return error.hint(format!("an anchoring that was interrupted goes on with cardproof anchor --resume{more}"));
     }
     error
 }
@@ -180,9 +192,9 @@ async fn resumed(
     args: &Args,
     shell: &Shell,
 ) -> Result<Status, CliError> {
-    let (hash, agent, sender) = (found.entry.hash(), found.agent, found.sender());
+    let hash = found.entry.hash();
     let _watch = interrupt::watch(hash, shell);
-    shell.always(&format!("going on with the anchoring of agent {agent} by account {sender}: the transaction is {hash}"));
+    shell.always(&format!("going on with {}: the transaction is {hash}", found.what()));
     let mut on_change = |state: State| shell.detail(&format!("{hash} is {}", state.as_str()));
     let expiry = Some(found.entry.signed.transaction.expiry());
     follow(chain, state_folder, hash, expiry, args.anchoring.send.wait_for(), &mut on_change).await.map_err(failure::anchor)

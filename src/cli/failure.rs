@@ -99,6 +99,11 @@ fn told(error: AnchorError, check: UrlCheck) -> CliError {
         AnchorError::NonceGap { .. } => CliError::refused("nonce_gap", message),
         AnchorError::Expired(_) => CliError::refused("expired", message),
         AnchorError::ExpiryTooFar(_) => CliError::refused("expiry_too_far", message),
+        // To forget the journal of a public chain is how to do a thing twice.
+        AnchorError::Repeated { is_local: true, .. } => CliError::refused("already_signed", message).hint(
+            "if it is of a local chain that is gone, wait until it expires, or give the chain that was started anew a journal of its own with \
+             --state-dir <FOLDER>",
+        ),
         AnchorError::Repeated { .. } => CliError::refused("already_signed", message),
         AnchorError::Refused { .. } => CliError::negative("refused_by_node", message),
         AnchorError::SendUnclear { .. } => CliError::cannot_tell("send_unclear", message),
@@ -117,6 +122,7 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
         }
         FlowError::Fetch { uri, failure } => not_fetched(&uri, failure.kind, message, check),
         FlowError::LengthUnverified { .. } => CliError::cannot_tell("length_unverified", message),
+        FlowError::NothingServed(_) => CliError::negative("empty_card", message).hint("host the card first"),
         FlowError::AgentNotFound(_) => {
             CliError::negative("agent_not_found", message).hint("check the agent, --network and --contract")
         }
@@ -124,6 +130,10 @@ fn flow(error: FlowError, check: UrlCheck) -> CliError {
         FlowError::NotOwner { .. } => CliError::negative("not_owner", message).hint("sign with the owner's keys"),
         FlowError::NoUri(_) => CliError::usage(message),
         FlowError::Duplicate { .. } => CliError::refused("duplicate", message),
+        FlowError::OtherTemplate { agent, .. } => CliError::refused("duplicate", message).hint(format!(
+            "undo the change of the card and run the same command again, or fill the changed card in yourself, host it, and anchor it with \
+             `cardproof anchor {agent} --card <FILLED FILE>`"
+        )),
         FlowError::SearchIncomplete { .. } => CliError::cannot_tell("search_incomplete", message),
         FlowError::Template(_) => CliError::usage(message),
         FlowError::Rejected { .. } => CliError::negative("rejected", message),

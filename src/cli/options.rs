@@ -17,7 +17,7 @@ pub(crate) struct OutputOptions {
     /// Say more on stderr (stdout never changes)
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
     pub(crate) verbose: u8,
-    /// Say nothing but errors and warnings on stderr (stdout never changes)
+    /// Say nothing but errors, warnings and the hash of what is sent, by which it is found again, on stderr (stdout never changes)
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) quiet: bool,
     /// The configuration file [default: cardproof/cardproof.toml in the XDG configuration folder]

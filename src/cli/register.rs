@@ -5,7 +5,6 @@ use cardproof::anchor::flow::{self, Attendant, Card, CardValues, FlowError, Regi
 use cardproof::anchor::Signer;
 use cardproof::chain::AtBlock;
 use cardproof::identity::{Badge, TokenId};
-use cardproof::registry::MetadataEntry;
 
 use super::anchor::LOOK;
 use super::anchoring::AnchoringOptions;
@@ -14,14 +13,13 @@ use super::config::Config;
 use super::connect;
 use super::exit::{CliError, Exit};
 use super::failure;
-use super::input;
 use super::look::{Look, Onlooker};
 use super::misgiving;
 use super::options::OutputOptions;
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::terminal::Terminal;
-use super::tx::key_value;
+use super::tx::{key_value, metadata_entries};
 
 /// Register a new agent with its card
 ///
@@ -65,6 +63,7 @@ pub(crate) struct Args {
 const USUAL_HOST_WAIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
+    let metadata = metadata_entries(&args.metadata)?;
     args.anchoring.reach.require_online("")?;
     let config = Config::load(output.config.as_deref())?;
     let settings = NetworkSettings::resolve(&args.anchoring.reach.node.network, &config)?;
@@ -72,11 +71,9 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let (reach, network) = (&args.anchoring.reach, &settings.network);
     let chain = connect::chain(&reach.node, &reach.tls, &config, network, network.registry, AtBlock::LastFinalized)?;
     let fetcher = connect::fetcher(&reach.fetch, &reach.tls, &config)?;
-    let metadata: Vec<MetadataEntry> =
-        args.metadata.iter().map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() }).collect();
     let context = |environment| args.anchoring.context(&chain, &fetcher, &state_folder, environment);
     let failed = |error| if args.trust_url || args.two_step { failure::anchor_checked(error) } else { failure::anchor(error) };
-    let card = args.card.as_deref().map(input::bytes).transpose()?;
+    let card = args.card.as_deref().map(super::anchor::bytes).transpose()?;
     misgiving::warn_of_spelling(&args.uri, shell);
     if args.anchoring.send.no_url_check {
         misgiving::warn_of_uri(&fetcher, &args.uri, shell);

@@ -242,14 +242,12 @@ pub(crate) fn print_usage(error: &clap::Error, json: bool) -> ExitCode {
     }
     if json && error.use_stderr() {
         let text = without_credentials(&text);
-        let message = text.lines().next().unwrap_or_default();
-        let message = message.strip_prefix("error: ").unwrap_or(message);
-        let hint = Some("cardproof help shows every command and option");
+        let (message, hint) = usage_sentences(&text);
         write_document(serde_json::to_string_pretty(&ErrorDocument {
             schema: "cardproof.error/1",
             code: "usage",
-            message,
-            hint,
+            message: &message,
+            hint: Some(&hint),
         }));
     }
     if error.use_stderr() {
@@ -257,6 +255,29 @@ pub(crate) fn print_usage(error: &clap::Error, json: bool) -> ExitCode {
     } else {
         Exit::Ok.into()
     }
+}
+
+/// What clap says about a command line, in one line, and what it suggests. It goes without the summary of the usage that follows.
+fn usage_sentences(text: &str) -> (String, String) {
+    let error = text.strip_prefix("error: ").unwrap_or(text);
+    let (mut said, mut tips) = (Vec::new(), Vec::new());
+    for line in error.lines().map(str::trim) {
+        if line.starts_with("Usage: ") || line.starts_with("For more information") {
+            break;
+        }
+        match line.strip_prefix("tip: ") {
+            Some(tip) => tips.push(tip),
+            None if line.is_empty() => {}
+            None => said.push(line),
+        }
+    }
+    // What follows a colon is a list, each on a line of its own.
+    let message = match said.split_first() {
+        Some((first, list)) if first.ends_with(':') && !list.is_empty() => format!("{first} {}", list.join(", ")),
+        _ => said.join(" "),
+    };
+    tips.push("cardproof help shows every command and option");
+    (message, tips.join("; "))
 }
 
 fn write_document(document: serde_json::Result<String>) {

@@ -93,6 +93,22 @@ async fn the_filled_card_finds_its_place_before_anything_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_was_changed_between_two_steps_is_called_so() {
+    let bench = Bench::new().await;
+    let (uri, card) = (bench.url("/card.json"), bench.write("card.json", "{ \"token\": \"{{badge}}\" }\n"));
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", &uri, "--host-wait", "0s", "--yes", "--json"];
+    bench.run_as(1, &two_step).await.code(3);
+    bench.write("card.json", "{ \"token\":  \"{{badge}}\" }\n");
+    let run = bench.run_as(1, &two_step).await.code(2).says("began with another card than this").says("two-step/");
+    assert_eq!(run.says("cardproof anchor 0 --card").error(), "duplicate");
+    assert_eq!(bench.sent_by(1).await, 1);
+    // A duplicate that has nothing to do with two steps is one as ever.
+    let other = bench.agent(&bench.url("/other.json")).await;
+    let two_step = ["register", "--two-step", "--card", &card, "--uri", &bench.url("/other.json"), "--yes", "--json"];
+    bench.run_as(1, &two_step).await.code(2).says(&format!("already has agent {other}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_anchoring_points_to_the_first() {
     let delay = Duration::from_secs(2);
     let bench = Bench::built(Devnet::builder().commit_delay(delay).finality_delay(delay)).await;
@@ -101,7 +117,7 @@ async fn a_second_anchoring_points_to_the_first() {
     let card = bench.write("card.json", GOOD);
     let anchor = ["anchor", &agent, "--card", &card, "--yes", "--json"];
     bench.run_as(1, &[&anchor[..], &["--no-wait"]].concat()).await.code(0);
-    let again = bench.run_as(1, &anchor).await.code(2).says("cardproof anchor --resume");
+    let again = bench.run_as(1, &anchor).await.code(2).says("cardproof anchor --resume").says("--state-dir <FOLDER>");
     assert_eq!(again.error(), "already_signed");
     bench.run_as(1, &[&anchor[..], &["--resume"]].concat()).await.code(0);
 }

@@ -53,6 +53,39 @@ async fn anchor_resume_alone_goes_on_with_the_only_anchoring_that_is_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn anchor_resume_follows_a_registration_that_was_left() {
+    let delay = Duration::from_secs(2);
+    let bench = Bench::built(Devnet::builder().commit_delay(delay).finality_delay(delay)).await;
+    let (uri, card) = (bench.serve("/card.json", CARD), bench.write("card.json", CARD));
+    let register = ["register", "--card", &card, "--uri", &uri, "--yes"];
+    bench.run_as(1, &[&register[..], &["--no-wait"]].concat()).await.code(0);
+    let run = bench.run(&["anchor", "--resume", "--json"]).await.code(0);
+    let run = run.says(&format!("the registration of an agent by account {}", bench.address(1)));
+    let json = run.json();
+    assert_eq!((json["token_id"].as_str(), json["verify"]["match"].as_bool()), (Some("0"), Some(true)), "{json:#}");
+    assert_eq!(bench.run(&["anchor", "--resume", "--json"]).await.code(2).error(), "nothing_to_resume");
+    assert_eq!(bench.sent_by(1).await, 1);
+    // The first of two steps goes on by itself.
+    let template = bench.write("template.json", "{\"t\":\"{{badge}}\"}");
+    let two_step = ["register", "--two-step", "--card", &template, "--uri", &bench.url("/own.json"), "--yes", "--no-wait"];
+    bench.run_as(1, &two_step).await.code(3);
+    let run = bench.run(&["anchor", "--resume", "--json"]).await.code(2).says("register --two-step");
+    assert_eq!(run.error(), "nothing_to_resume");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_what_no_node_knows_is_told_so_at_once() {
+    let bench = Bench::new().await;
+    let signed = bench.text("signed.json");
+    bench.run_as(1, &["tx", "register", "--uri", "https://a.example/c", "--sign-only", "--out", &signed]).await.code(0);
+    let status = ["tx", "status", &signed];
+    let run = bench.run(&[&status[..], &["--wait-timeout", "100ms"]].concat()).await.code(3);
+    run.says("does not know it yet: waiting until it comes, or expires at 20").says("--no-wait");
+    let run = bench.run(&[&status[..], &["--no-wait"]].concat()).await.code(3);
+    assert!(!run.stderr().contains("waiting"), "{}", run.stderr());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_shows_everything_and_needs_no_keys() {
     let bench = Bench::new().await;
     let uri = bench.serve("/card.json", CARD);

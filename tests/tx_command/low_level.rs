@@ -191,6 +191,43 @@ async fn signatures_of_several_people_are_collected_in_a_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_planned_for_too_few_signatures_says_how_it_is_built_for_more() {
+    let bench = Bench::new().await;
+    let (sender, built, one, two) = (bench.address(9), bench.text("off.json"), bench.text("one.json"), bench.text("two.json"));
+    let set = ["tx", "set-metadata", "0", "--metadata", "team=red"];
+    let few = ["tx", "set-metadata", "0", "--metadata", "team=red", "--yes", "--signers", "0:1"];
+    let agent = bench.run_as(9, &["tx", "register", "--uri", "https://m.example/c", "--yes"]).await;
+    agent.code(0);
+    let run = bench.run_as(9, &few).await;
+    run.code(2).says("`cardproof tx set-metadata … --sign-only");
+    let offline =
+        ["--sender", &sender, "--build-only", "--offline", "--nonce", "2", "--expiry", "10m", "--execution-energy", "2000"];
+    let offline = [&set[..], &offline].concat();
+    let run = bench.run(&[&offline[..], &["--out", &built]].concat()).await.code(0);
+    run.says("it is planned for 1").says("--signature-count <N>");
+    bench.run_as(9, &["tx", "sign", &built, "--signers", "0:1", "--out", &one]).await.code(0);
+    let run = bench.run(&["tx", "send", &one, "--yes"]).await.code(2).says("`cardproof tx set-metadata … --signature-count 2");
+    assert!(!run.stderr().contains("tx register"), "{}", run.stderr());
+    bench.run_as(9, &["tx", "sign", &built]).await.code(2).says("with --signature-count 2");
+
+    // Built for two: each signs for itself, and one puts the other's document to the own.
+    let run = bench.run(&[&offline[..], &["--signature-count", "2", "--out", &built]].concat()).await.code(0);
+    assert!(!run.stderr().contains("is planned for"), "{}", run.stderr());
+    bench.run_as(9, &["tx", "sign", &built, "--signers", "0:1", "--out", &one]).await.code(0).says("1 more");
+    bench.run_as(9, &["tx", "sign", &built, "--signers", "0:2", "--out", &two]).await.code(0).says("1 more");
+    let whole = bench.run(&["tx", "sign", &one, "--signatures", &two]).await.code(0).json();
+    assert!(whole["transaction_hash"].is_string(), "{whole:#}");
+    let run = bench.run(&["tx", "sign", &one, "--signatures", &built, "--json"]).await.code(2);
+    assert_eq!(run.error(), "not_enough_signatures");
+    let other = [&set[..], &["--sender", &sender, "--sign-only", "--offline", "--nonce", "3", "--expiry", "10m"]].concat();
+    let other =
+        [&other[..], &["--execution-energy", "2000", "--signers", "0:2", "--signature-count", "2", "--out", &two]].concat();
+    bench.run_as(9, &other).await.code(0);
+    let run = bench.run(&["tx", "sign", &one, "--signatures", &two, "--json"]).await.code(2);
+    assert_eq!(run.error(), "another_transaction");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn c_76_networks_must_agree_before_signing_and_sending() {
     let bench = Bench::new().await;
     let register = ["tx", "register", "--uri", "https://a.example/c", "--yes", "--json"];

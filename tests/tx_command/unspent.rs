@@ -191,3 +191,31 @@ async fn a_sponsored_transaction_is_shown_and_neither_signed_nor_sent() {
     }
     assert_eq!(bench.sent_by(1).await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_meant_is_refused_by_its_name() {
+    let bench = Bench::new().await;
+    let (empty, card) = (bench.write("empty.json", ""), bench.write("card.json", "{}"));
+    let agent = bench.agent("https://a.example/c").await;
+    for args in [&["register", "--uri", "https://b.example/c"][..], &["anchor", &agent]] {
+        for mode in ["--dry-run", "--yes"] {
+            let run = bench.run_as(1, &[args, &["--card", &empty, "--no-url-check", mode, "--json"]].concat()).await.code(2);
+            assert_eq!(run.says("0 bytes").error(), "empty_card");
+        }
+    }
+    let trusted = ["register", "--uri", &bench.serve("/empty.json", ""), "--trust-url", "--yes", "--json"];
+    assert_eq!(bench.run_as(1, &trusted).await.code(1).says("serves 0 bytes").error(), "empty_card");
+    let twice = ["--uri", "https://b.example/c", "--metadata", "a=1", "--metadata", "b=1", "--metadata", "a=2", "--dry-run"];
+    bench.run_as(1, &[&["register", "--card", &card][..], &twice].concat()).await.code(2).says("the key a twice");
+    bench.run_as(1, &[&["tx", "register"][..], &twice].concat()).await.code(2).says("the key a twice");
+    let nothing = bench.run(&["tx", "set-metadata", &agent]).await.code(2).says("--metadata <KEY=VALUE>");
+    assert!(!nothing.stderr().contains("terminal"), "{}", nothing.stderr());
+    let key = ["tx", "set-metadata", &agent, "--key", "k", "--value-hex", "00", "--dry-run"];
+    bench.run_as(1, &key).await.code(0);
+    // The CIS-8 registry is a contract, and none of agents.
+    let cis8 = format!("{},0", bench.net.cis8().index);
+    let other = ["--uri", "https://b.example/c", "--contract", &cis8, "--dry-run"];
+    let run = bench.run_as(1, &[&["tx", "register"][..], &other].concat()).await.code(1);
+    run.says(&format!("there is no CIS-8004 registry at <{cis8}>"));
+    assert_eq!(bench.sent_by(1).await, 1);
+}

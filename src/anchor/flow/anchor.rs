@@ -199,6 +199,9 @@ pub(super) async fn digest_of<F: CardFetcher>(
     attendant.step(&Step::Fetching(uri.to_owned()));
     let served = fetch(fetcher, uri, Origin::Untrusted, None).await?;
     let (sha256, bytes) = (served.body.sha256, served.body.bytes);
+    if bytes == 0 {
+        return Err(FlowError::NothingServed(uri.to_owned()));
+    }
     if let Some(card) = &served.body.kept {
         attendant.step(&Step::Card(card.to_vec()));
     }

@@ -41,6 +41,9 @@ pub enum FlowError {
         /// The URI.
         uri: String,
     },
+    /// What would be taken on trust is nothing.
+    #[error("{0} serves 0 bytes, and the digest of nothing is anchored for no card")]
+    NothingServed(String),
     /// There is no such agent.
     #[error("there is no agent {0} in the registry")]
     AgentNotFound(TokenId),
@@ -69,6 +72,17 @@ pub enum FlowError {
         owner: AccountAddress,
         /// Its URI.
         uri: String,
+    },
+    /// The first of two steps was taken with another card than the one given now.
+    #[error("agent {agent} was registered for {uri} in two steps that began with another card than this: {state} remembers them, by the \
+             bytes of the card with the placeholders", state = state.display())]
+    OtherTemplate {
+        /// The agent.
+        agent: TokenId,
+        /// Its URI.
+        uri: String,
+        /// The file that remembers the first step.
+        state: PathBuf,
     },
     /// The search for a duplicate did not come to its end.
     #[error("whether account {owner} already has an agent with this URI could not be found out: {why}; --allow-duplicate registers without looking")]

@@ -132,6 +132,8 @@ pub struct HalfDone {
     pub uri: String,
     /// Its agent, once it is registered.
     pub token_id: Option<TokenId>,
+    /// The file that remembers it.
+    pub path: PathBuf,
 }
 
 /// The two-step registrations of a network that can be gone on with. What cannot be read is left out: this only helps to find them.
@@ -149,7 +151,8 @@ fn half_done_at(path: &Path) -> Option<HalfDone> {
     let text = |field: &str| json.get(field).and_then(Value::as_str);
     let token_id = text("token_id").and_then(|text| text.parse().ok());
     let is_begun = token_id.is_some() || text("registration").is_some();
-    is_begun.then(|| Some(HalfDone { sender: sender.to_owned(), uri: text("uri")?.to_owned(), token_id }))?
+    is_begun
+        .then(|| Some(HalfDone { sender: sender.to_owned(), uri: text("uri")?.to_owned(), token_id, path: path.to_owned() }))?
 }
 
 fn folder(state_folder: &Path, network: &Network) -> PathBuf {

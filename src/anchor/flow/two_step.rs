@@ -10,7 +10,7 @@ use crate::fetch::{CardFetcher, Origin};
 use crate::identity::{Badge, TokenId};
 use crate::registry::MetadataEntry;
 
-use super::progress::Progress;
+use super::progress::{half_done, HalfDone, Progress};
 use super::served::{fetch, require_same};
 use super::{
     anchor, fill, register, AnchorRequest, Anchored, Attendant, Card, CardValues, Context, FlowError, RegisterRequest, Step,
@@ -127,7 +127,18 @@ async fn registered<F: CardFetcher, S: Signer>(
         allow_duplicate: request.allow_duplicate,
     };
     let mut remember = |signed: &SignedTransaction| progress.remember_registration(signed.hash(), signed.transaction.expiry());
-    let executed = register(context, &bare, signer, attendant, &mut remember).await?;
+    let executed = match register(context, &bare, signer, attendant, &mut remember).await {
+        Err(AnchorError::Flow(FlowError::Duplicate { agent, owner, uri })) => {
+            // Its state has another name: the template is part of it.
+            let mut begun = half_done(context.state_folder, &context.chain.settings().network).into_iter();
+            let is_it = |half: &HalfDone| half.token_id == Some(agent) && half.sender == owner.to_string() && half.uri == uri;
+            return Err(match begun.find(is_it) {
+                Some(half) => FlowError::OtherTemplate { agent, uri, state: half.path }.into(),
+                None => FlowError::Duplicate { agent, owner, uri }.into(),
+            });
+        }
+        executed => executed?,
+    };
     token_of(&executed.status, progress, attendant)
 }
 

@@ -4,7 +4,7 @@ use cardproof::chain::{AgentReader, AtBlock, ChainClient};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{AccountAddress, AgentName, ContractAddress, TokenId};
 use cardproof::registry::parameter::{self as wire, EntryPoint, Parameter};
-use cardproof::registry::{decode_agent_wallet_nonce, AgentRecord, ExternalReference, MetadataEntry, ReferenceKind, Timestamp};
+use cardproof::registry::{decode_agent_wallet_nonce, AgentRecord, ExternalReference, ReferenceKind, Timestamp};
 use clap::{Args, Subcommand};
 
 use crate::cli::connect;
@@ -88,6 +88,24 @@ impl Build {
             Self::RegisterExternalKey(_) => EntryPoint::RegisterExternalKey,
             Self::UpdateKeyMetadata(_) => EntryPoint::UpdateKeyMetadata,
             Self::RevokeKey(_) => EntryPoint::RevokeKey,
+        }
+    }
+
+    /// The command that builds what this call is, as it is typed.
+    pub(crate) fn command_of(call: &Call) -> &'static str {
+        match EntryPoint::from_receive_name(&call.receive_name) {
+            Some(EntryPoint::Register) => "cardproof tx register",
+            Some(EntryPoint::SetAgentUri) => "cardproof tx set-agent-uri",
+            Some(EntryPoint::SetExternalReference) => "cardproof tx set-external-reference",
+            Some(EntryPoint::SetMetadata) => "cardproof tx set-metadata",
+            Some(EntryPoint::SetAgentWallet) => "cardproof tx set-agent-wallet",
+            Some(EntryPoint::Revoke) => "cardproof tx revoke",
+            Some(EntryPoint::Transfers) => "cardproof tx transfer",
+            Some(EntryPoint::UpdateOperators) => "cardproof tx update-operator",
+            Some(EntryPoint::RegisterExternalKey) => "cardproof tx cis8-register-external-key",
+            Some(EntryPoint::UpdateKeyMetadata) => "cardproof tx cis8-update-metadata",
+            Some(EntryPoint::RevokeKey) => "cardproof tx cis8-revoke",
+            _ => "cardproof tx <ENTRY POINT>",
         }
     }
 
@@ -270,11 +288,7 @@ fn register(contract: ContractAddress, args: &options::Register, around: &Surrou
         agent_uri: args.uri.clone(),
         metadata_hash: digest(args.hash, args.card.as_deref())?,
         external_reference: reference(&args.reference, around)?,
-        initial_metadata: args
-            .metadata
-            .iter()
-            .map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() })
-            .collect(),
+        initial_metadata: options::metadata_entries(&args.metadata)?,
     };
     let mut changes = vec![
         set("agent", "a new one".into()),

@@ -13,7 +13,7 @@ mod send;
 mod sign;
 pub(crate) mod status;
 
-pub(crate) use parameters::key_value;
+pub(crate) use parameters::{key_value, metadata_entries};
 
 use clap::Subcommand;
 

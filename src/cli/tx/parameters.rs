@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{AccountAddress, AgentName, ContractAddress};
 use cardproof::registry::parameter::EntryPoint;
+use cardproof::registry::MetadataEntry;
 use clap::Args;
 
 use crate::cli::exit::CliError;
@@ -122,7 +123,7 @@ pub(crate) struct SetMetadata {
     #[arg(value_name = "AGENT", required_unless_present = "whole")]
     pub(crate) agent: Option<AgentName>,
     /// The key and its value, a text
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, group = "entry")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, group = "entry", required_unless_present_any = ["whole", "key"])]
     pub(crate) metadata: Option<(String, String)>,
     /// The key of a value that is given as bytes
     #[arg(long, value_name = "KEY", group = "entry", requires = "bytes")]
@@ -277,6 +278,15 @@ pub(crate) struct RevokeKey {
 }
 
 /// Reads `key=value`; the value may hold further equal signs.
+/// The keys and values of a new agent; which of two values a key has must not be left to the contract.
+pub(crate) fn metadata_entries(metadata: &[(String, String)]) -> Result<Vec<MetadataEntry>, CliError> {
+    let doubled = metadata.iter().enumerate().find(|(at, (key, _))| metadata.iter().take(*at).any(|(other, _)| other == key));
+    if let Some((_, (key, _))) = doubled {
+        return Err(CliError::usage(format!("--metadata gives the key {key} twice")).hint("give each key once"));
+    }
+    Ok(metadata.iter().map(|(key, value)| MetadataEntry { key: key.clone(), value: value.clone().into_bytes() }).collect())
+}
+
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not KEY=VALUE")?;
     if key.is_empty() {

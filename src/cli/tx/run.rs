@@ -101,6 +101,12 @@ impl Command<'_> {
         let choices = self.shared.header.choices();
         let keys = self.keys.as_ref();
         let count = choices.signatures.or(keys.map(|keys| keys.signer.signature_count())).unwrap_or(1);
+        if choices.signatures.is_none() {
+            self.shell.note(&format!(
+                "no node was asked how many signatures the account needs: it is planned for {count}; if the account needs more, build it \
+                 with --signature-count <N>"
+            ));
+        }
         let (Some(nonce), Some(expiry), Some(energy)) =
             (choices.nonce, self.shared.header.expiry.map(When::seconds), choices.energy)
         else {
@@ -338,7 +344,8 @@ impl Command<'_> {
         let held = hold(&context, &keys.signer, &mut terminal, known).await.map_err(failure::anchor)?;
         let built = self.built(build, chain, fetcher).await?;
         let (call, changes) = (built.call.clone(), built.changes.clone());
-        let confirmed = held.confirm(&context, call, changes, &keys.signer, &mut terminal).await.map_err(failure::anchor)?;
+        let too_few = |error| too_few(error, &built.call);
+        let confirmed = held.confirm(&context, call, changes, &keys.signer, &mut terminal).await.map_err(too_few)?;
         if confirmed.took_long() {
             self.require_unchanged(build, &built, chain, fetcher).await?;
         }
@@ -354,7 +361,7 @@ impl Command<'_> {
             sent = Some((signed.hash(), signed.transaction.expiry()));
             Ok(())
         };
-        confirmed.send(&context, &keys.signer, &mut terminal, &mut keep).await.map_err(failure::anchor)?;
+        confirmed.send(&context, &keys.signer, &mut terminal, &mut keep).await.map_err(too_few)?;
         let (hash, expiry) = sent.ok_or_else(|| CliError::internal("nothing was sent"))?;
         let wait = self.shared.send.wait_for();
         let mut on_change = |state: cardproof::anchor::State| self.shell.detail(&format!("{hash} is {}", state.as_str()));
@@ -362,6 +369,19 @@ impl Command<'_> {
         let status = status::or_unknown(status, chain, hash, Some(expiry), self.shell)?;
         Ok(status::show(&status, chain, None, wait.is_some(), self.json, self.shell))
     }
+}
+
+/// A failure of a call that may need more signatures than these keys give: it is the same command that collects them.
+fn too_few(error: AnchorError, call: &Call) -> CliError {
+    let is_too_few = matches!(error, AnchorError::NotEnoughSignatures { .. });
+    let error = failure::anchor(error);
+    if !is_too_few {
+        return error;
+    }
+    error.hint(format!(
+        "sign it with `{} … --sign-only --out <FILE>`, have the others add theirs with `cardproof tx sign`, and send it with `cardproof tx send`",
+        Build::command_of(call)
+    ))
 }
 
 /// The URI that a call puts on the chain, when it does, and the digest that goes with it.

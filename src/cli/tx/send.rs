@@ -19,6 +19,7 @@ use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 use crate::cli::terminal::ccd;
 
+use super::entry_point::Build;
 use super::file::{self, Given};
 use super::options::{ReachOptions, SendOptions};
 use super::readable::{self, MOMENT};
@@ -142,6 +143,14 @@ async fn check(args: &Args, signed: &SignedTransaction, chain: &ChainClient) -> 
         // It is signed: its energy cannot be another any more.
         AnchorError::OutOfEnergy { .. } => {
             failure::anchor(error).hint(format!("build it again with more energy; {ALL_THE_SAME}"))
+        }
+        // It was built for fewer, and its energy pays for no more.
+        AnchorError::NotEnoughSignatures { needed, .. } => {
+            let command = Build::command_of(transaction.call());
+            failure::anchor(error).hint(format!(
+                "build it again for that many with `{command} … --signature-count {needed} --build-only --out <FILE>`, sign it with \
+                 `cardproof tx sign`, and send it with `cardproof tx send`"
+            ))
         }
         _ => failure::anchor(error),
     })

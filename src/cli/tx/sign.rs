@@ -1,8 +1,11 @@
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use cardproof::anchor::{check_environment, signatures_from_json, AnchorError, Document, Signer, ToSign, Transaction};
+use cardproof::anchor::{
+    check_environment, signatures_from_json, AnchorError, Document, Signatures, Signer, ToSign, Transaction,
+};
 use cardproof::registry::Timestamp;
+use serde_json::Value;
 
 use crate::cli::config::Config;
 use crate::cli::exit::{CliError, Exit};
@@ -21,7 +24,7 @@ pub(crate) struct Args {
     /// The transaction document; - is standard input
     #[arg(value_name = "FILE")]
     transaction: OsString,
-    /// Add signatures made elsewhere: {"0": {"0": "<128 hex>"}}, from a file
+    /// Add signatures made elsewhere, from a file: {"0": {"0": "<128 hex>"}}, or the document that somebody else signed
     #[arg(long, value_name = "FILE")]
     signatures: Option<PathBuf>,
     /// Where to write the signed document [default: stdout]
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     require_unexpired(&document.transaction)?;
     if let Some(path) = &args.signatures {
         let json = file::json(path)?;
-        document.add_signatures(signatures_from_json(&json).map_err(failure::anchor)?).map_err(failure::anchor)?;
+        document.add_signatures(made_elsewhere(&json, path, &document)?).map_err(failure::anchor)?;
     }
     if args.sender.keys.is_some() || args.signatures.is_none() {
         let sender = Some(document.transaction.sender());
@@ -79,6 +82,22 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     }
     file::give(&document, args.out.as_deref(), output.json, shell)?;
     Ok(Exit::Ok)
+}
+
+/// Signatures by themselves, or in the whole document that somebody else has signed.
+fn made_elsewhere(json: &Value, path: &Path, document: &Document) -> Result<Signatures, CliError> {
+    if json.get("schema").is_none() {
+        return signatures_from_json(json).map_err(failure::anchor);
+    }
+    let other = Document::from_json(json).map_err(failure::anchor)?;
+    if (other.genesis, &other.transaction) != (document.genesis, &document.transaction) {
+        let message = format!("{} is a document of another transaction: its signatures are not of this one", path.display());
+        return Err(CliError::refused("another_transaction", message));
+    }
+    if other.signatures.is_empty() {
+        return Err(CliError::refused("not_enough_signatures", format!("the document {} has no signatures", path.display())));
+    }
+    Ok(other.signatures)
 }
 
 pub(super) const SIGN_IT: &str = "sign it? [y/N] ";

@@ -4,6 +4,7 @@ use std::path::Path;
 use cardproof::anchor::journal::{Journal, JournalState};
 use cardproof::anchor::{follow, AnchorError, State, Status};
 use cardproof::chain::{AtBlock, ChainClient, TransactionHash};
+use cardproof::registry::Timestamp;
 use serde_json::Value;
 
 use crate::cli::config::Config;
@@ -58,6 +59,12 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         }
         // Nothing is to come of a transaction that was refused, or that nobody knows and nobody says how long it is good for.
         let wait = args.send.wait_for().filter(|_| now.state != State::Unknown || (expiry.is_some() && !refused));
+        if let (true, State::Unknown, Some(_), Some(expiry)) = (now.answered, now.state, wait, expiry) {
+            let expiry = Timestamp(expiry.saturating_mul(1000));
+            shell.note(&format!(
+                "this node does not know it yet: waiting until it comes, or expires at {expiry}; --no-wait answers at once"
+            ));
+        }
         let status = match wait {
             Some(_) => follow(&chain, &state_folder, hash, expiry, wait, &mut on_change).await.map_err(failure::anchor)?,
             None => now,
