@@ -309,7 +309,7 @@ pub(super) async fn take_over<'o>(
     }
 }
 
-async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
+pub(super) async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
     let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
     let most = HistoryPoint::SHOWN;
     let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;
