@@ -21,6 +21,11 @@ async fn bench(agents: usize) -> (Devnet, CardHost, Tool) {
 async fn runs_diff_and_history_name_the_registry_that_they_are_about() {
     let (net, _host, tool) = bench(2).await;
     assert_eq!(tool.run(&[&["audit", "--all"][..], &LOOPBACK].concat()).await.code, 0);
+    let first = tool.run(&["audit", "diff"]).await;
+    assert!(first.stderr.contains("is the first one: what it found, later runs are compared with"), "{}", first.stderr);
+    assert_eq!(tool.run(&[&["audit", "--all"][..], &LOOPBACK].concat()).await.code, 0);
+    let second = tool.run(&["audit", "diff"]).await;
+    assert!(second.stderr.contains("nothing has changed"), "{}", second.stderr);
     let registry = format!("registry {} of devnet", net.registry());
     for command in [&["audit", "runs"][..], &["audit", "diff"]] {
         let ran = tool.run(command).await;
@@ -44,7 +49,7 @@ async fn runs_diff_and_history_name_the_registry_that_they_are_about() {
     );
     let diff = tool.run(&[&["audit", "diff"][..], &elsewhere].concat()).await;
     assert!(
-        diff.stderr.contains("nothing has changed") && diff.stderr.contains(&format!("remembered are {registry}")),
+        diff.stderr.contains("there is nothing to compare yet") && diff.stderr.contains(&format!("remembered are {registry}")),
         "{diff:?}"
     );
     let history = tool.run(&[&["audit", "history", "1"][..], &elsewhere].concat()).await;
