@@ -184,6 +184,27 @@ async fn a_body_that_is_longer_than_its_content_length_is_not_verified() {
 }
 
 #[tokio::test]
+async fn a_second_look_reads_no_more_than_the_first_answer_had_and_keeps_the_deadline() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let endless = || Answer::head(200, &[("Content-Length", "1000000000000")]).then(Act::Endless(vec![b' '; 64 << 10]));
+    for second in [endless(), Answer::default().then(Act::Hang)] {
+        let asked = AtomicBool::new(false);
+        let host = CardHost::http(move |_| match asked.swap(true, Ordering::SeqCst) {
+            false => Answer::ok("{\"a\":"),
+            true => second.clone(),
+        })
+        .await;
+        let fetcher = Fetcher::new(FetchSettings { deadline: Duration::from_secs(1), ..loopback() }).unwrap();
+        let url = host.url("/");
+        let before = std::time::Instant::now();
+        let first = fetcher.fetch(&url, Origin::Untrusted).await.unwrap();
+        let again = fetcher.look_again(&url, first, Sha256Digest::of(CARD)).await;
+        assert_eq!((again.length_verified, host.requests().len()), (true, 2));
+        assert!(before.elapsed() < Duration::from_millis(1900), "{:?}", before.elapsed());
+    }
+}
+
+#[tokio::test]
 async fn another_card_of_the_declared_length_stays_another_card() {
     // It looks as if its end were missing.
     const OTHER: &str = "{\"name\":\"another card\"";

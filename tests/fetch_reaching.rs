@@ -225,9 +225,18 @@ async fn c_39_a_gateway_that_sends_other_bytes_decides_nothing_while_another_has
     let uri = "ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy/card.json";
     let lies = CardHost::http(|_| Answer::ok("<html>try again</html>")).await;
     let good = host_of_cards().await;
-    for (gateways, right) in [(vec![&lies, &good], true), (vec![&lies, &lies], false)] {
+    let hangs = CardHost::http(|_| Answer::default().then(Act::Hang)).await;
+    let all = [
+        (vec![&lies, &good], true),
+        (vec![&lies, &hangs, &good], true),
+        (vec![&hangs, &lies, &good], true),
+        (vec![&lies, &good, &hangs], true),
+        (vec![&lies, &lies], false),
+    ];
+    for (gateways, right) in all {
         let ipfs_gateways = gateways.iter().map(|host| host.url("")).collect();
-        let fetcher = Fetcher::new(FetchSettings { ipfs_gateways, ..FetchSettings::default() }).unwrap();
+        let deadline = Duration::from_secs(1);
+        let fetcher = Fetcher::new(FetchSettings { ipfs_gateways, deadline, ..FetchSettings::default() }).unwrap();
         let first = fetcher.fetch(uri, Origin::Untrusted).await.unwrap();
         let again = fetcher.look_again(uri, first, Sha256Digest::of(CARD)).await;
         assert_eq!(again.body.sha256 == Sha256Digest::of(CARD), right);

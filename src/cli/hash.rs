@@ -1,6 +1,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use cardproof::digest::Sha256Digest;
 use cardproof::fetch::{Body, CardFetcher, Origin};
 
 use super::config::Config;
@@ -96,7 +97,12 @@ fn fetch(url: &str, args: &Args, config: &Config) -> Result<Body, CliError> {
     needs_network(args.offline.unwrap_or(false), url)?;
     let fetcher = connect::fetcher(&args.fetch, &args.tls, config)?;
     super::block_on_here(async {
-        match fetcher.fetch(url, Origin::User).await {
+        let mut outcome = fetcher.fetch(url, Origin::User).await;
+        if let Ok(fetched) = outcome {
+            // No digest is expected, but that of a part would be worth nothing.
+            outcome = Ok(fetcher.look_again(url, fetched, Sha256Digest([0; 32])).await);
+        }
+        match outcome {
             Ok(fetched) if fetched.length_verified => Ok(fetched.body),
             Ok(_) => Err(CliError::cannot_tell(
                 "truncated",

@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue, ACCEPT_ENCODING};
@@ -17,49 +18,91 @@ const CONNECT: Duration = Duration::from_secs(8);
 const STREAM_WINDOW: u32 = 256 << 10;
 
 /// An HTTP client together with the guard that decides what it connects to.
-#[derive(Debug, Clone)]
-pub(super) struct GuardedClient {
-    pub(super) http: Client,
-    /// The same without a pool: each of its requests gets a connection of its own.
-    pub(super) unpooled: Client,
-    /// Which connections of `http` have served before.
-    pub(super) answered: Arc<Answered>,
-    pub(super) guard: Arc<Guard>,
-}
-
-/// Builds the clients of a fetcher. This is the only place in the program that builds an HTTP client.
 ///
 /// The policy belongs to the client: connections are pooled, and one that the user's own URL may use must not serve a
-/// stranger's.
-pub(super) fn build(
-    settings: &FetchSettings,
-    tls: &ClientConfig,
-    resolver: Arc<dyn Resolve>,
-    policy: AddressPolicy,
-) -> Result<GuardedClient, FetchSetupError> {
-    let allow_hosts: Arc<[String]> = settings.allow_hosts.iter().map(|host| plain_host(host)).collect::<Result<_, _>>()?;
-    let guard = Arc::new(Guard { resolver: Arc::clone(&resolver), policy, allow_hosts });
-    let agent = HeaderValue::from_str(&settings.user_agent).map_err(|_| FetchSetupError::UserAgent)?;
-    let proxy = settings.proxy.as_ref().map(|proxy| Proxy::all(proxy.url().clone())).transpose();
-    let proxy = proxy.map_err(|_| FetchSetupError::Proxy)?;
-    let client = |idle: usize| {
+/// stranger's. A client takes a while to build, so each is built when it is first needed.
+pub(super) struct GuardedClient {
+    pub(super) guard: Arc<Guard>,
+    /// Which pooled connections have served before.
+    pub(super) answered: Answered,
+    recipe: Recipe,
+    pooled: OnceLock<Client>,
+    unpooled: OnceLock<Client>,
+}
+
+/// What a client is built from. The proxy's URL may carry credentials, so this cannot be printed.
+struct Recipe {
+    tls: ClientConfig,
+    agent: HeaderValue,
+    proxy: Option<Proxy>,
+    connect: Duration,
+    idle_per_host: usize,
+}
+
+impl GuardedClient {
+    pub(super) fn new(
+        settings: &FetchSettings,
+        tls: &ClientConfig,
+        resolver: Arc<dyn Resolve>,
+        policy: AddressPolicy,
+    ) -> Result<Self, FetchSetupError> {
+        let allow_hosts: Arc<[String]> = settings.allow_hosts.iter().map(|host| plain_host(host)).collect::<Result<_, _>>()?;
+        let proxy = settings.proxy.as_ref().map(|proxy| Proxy::all(proxy.url().clone())).transpose();
+        let recipe = Recipe {
+            tls: tls.clone(),
+            agent: HeaderValue::from_str(&settings.user_agent).map_err(|_| FetchSetupError::UserAgent)?,
+            proxy: proxy.map_err(|_| FetchSetupError::Proxy)?,
+            connect: CONNECT.min(settings.deadline / 2),
+            idle_per_host: settings.per_host_concurrency.max(1),
+        };
+        let guard = Arc::new(Guard { resolver, policy, allow_hosts });
+        Ok(Self { guard, answered: Answered::default(), recipe, pooled: OnceLock::new(), unpooled: OnceLock::new() })
+    }
+
+    /// The client for most requests.
+    pub(super) fn pooled(&self) -> reqwest::Result<&Client> {
+        self.built(&self.pooled, self.recipe.idle_per_host)
+    }
+
+    /// The same without a pool: each of its requests gets a connection of its own.
+    pub(super) fn unpooled(&self) -> reqwest::Result<&Client> {
+        self.built(&self.unpooled, 0)
+    }
+
+    fn built<'a>(&self, place: &'a OnceLock<Client>, idle_per_host: usize) -> reqwest::Result<&'a Client> {
+        match place.get() {
+            Some(client) => Ok(client),
+            None => {
+                let client = self.build(idle_per_host)?;
+                Ok(place.get_or_init(|| client))
+            }
+        }
+    }
+
+    /// This is the only place in the program that builds an HTTP client.
+    fn build(&self, idle_per_host: usize) -> reqwest::Result<Client> {
+        let Recipe { tls, agent, proxy, connect, .. } = &self.recipe;
         let builder = no_automatisms(Client::builder())
             .use_preconfigured_tls(tls.clone())
             .user_agent(agent.clone())
             .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
-            .connect_timeout(CONNECT.min(settings.deadline / 2))
+            .connect_timeout(*connect)
             .pool_idle_timeout(Duration::from_secs(10))
-            .pool_max_idle_per_host(idle)
+            .pool_max_idle_per_host(idle_per_host)
             .http2_initial_stream_window_size(STREAM_WINDOW)
             .http2_initial_connection_window_size(2 * STREAM_WINDOW);
-        let builder = match &proxy {
-            Some(proxy) => builder.proxy(proxy.clone()).dns_resolver(Arc::new(ProxyNames(Arc::clone(&resolver)))),
-            None => builder.dns_resolver(Arc::clone(&guard)),
+        let builder = match proxy {
+            Some(proxy) => builder.proxy(proxy.clone()).dns_resolver(Arc::new(ProxyNames(Arc::clone(&self.guard.resolver)))),
+            None => builder.dns_resolver(Arc::clone(&self.guard)),
         };
-        builder.build().map_err(FetchSetupError::Client)
-    };
-    let (http, unpooled) = (client(settings.per_host_concurrency.max(1))?, client(0)?);
-    Ok(GuardedClient { http, unpooled, answered: Arc::default(), guard })
+        builder.build()
+    }
+}
+
+impl fmt::Debug for GuardedClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardedClient").field("guard", &self.guard).finish_non_exhaustive()
+    }
 }
 
 /// Everything off that the client would do by itself. The decoders are off even where another crate in the build has turned

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{HeaderValue, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
 use reqwest::{Client, Response, Version};
@@ -7,7 +7,7 @@ use url::Url;
 
 use super::address::AddressPolicy;
 use super::answer::{is_stale, judge, Head};
-use super::client::{self, GuardedClient};
+use super::client::GuardedClient;
 use super::data_uri::{self, DataUriError};
 use super::deadline::Deadline;
 use super::explain::no_answer;
@@ -70,8 +70,8 @@ impl Fetcher {
             gateways: ipfs::gateways(&settings.ipfs_gateways)?,
             roots: roots.count(),
             surplus: SurplusProbe::new(tls.clone(), &settings.user_agent),
-            strict: client::build(&settings, &tls, Arc::clone(&resolver), strict)?,
-            typed: client::build(&settings, &tls, resolver, typed)?,
+            strict: GuardedClient::new(&settings, &tls, Arc::clone(&resolver), strict)?,
+            typed: GuardedClient::new(&settings, &tls, resolver, typed)?,
             limits: HostLimits::new(settings.per_host_concurrency, settings.per_host_rate),
             settings,
         };
@@ -119,7 +119,8 @@ impl CardFetcher for Fetcher {
         match Target::of(uri, &parts.settings) {
             Ok(Target::Http(_)) if may_be_cut(&fetched.body, expected) => parts.check_length(fetched).await,
             Ok(Target::Ipfs(path)) if parts.gateways.len() > 1 => {
-                parts.ask_other_gateways(path, expected).await.unwrap_or(fetched)
+                let left = parts.settings.deadline.saturating_sub(fetched.trace.elapsed);
+                parts.ask_other_gateways(path, expected, left).await.unwrap_or(fetched)
             }
             _ => fetched,
         }
@@ -172,12 +173,14 @@ impl Parts {
 
     /// The first gateway whose bytes are the `expected` ones: none is trusted, so one that sends others decides nothing while another
     /// has the right ones.
-    async fn ask_other_gateways(&self, path: &str, expected: Sha256Digest) -> Option<Fetched> {
-        let mut deadline = Deadline::after(self.settings.deadline);
-        for gateway in &self.gateways {
+    async fn ask_other_gateways(&self, path: &str, expected: Sha256Digest, left: Duration) -> Option<Fetched> {
+        let deadline = Deadline::after(left);
+        // Those that were not asked yet are the last, and have the best chance.
+        for (index, gateway) in self.gateways.iter().rev().enumerate() {
             let (started, mut trace) = (Instant::now(), FetchTrace::default());
             let url = ipfs::url_at(gateway, path).ok()?;
-            let card = self.persist(&url, Origin::User, 0, &mut deadline, &mut trace).await;
+            let mut share = deadline.share(self.gateways.len() - index);
+            let card = self.persist(&url, Origin::User, 0, &mut share, &mut trace).await;
             trace.elapsed = started.elapsed();
             match card {
                 Ok(card) if card.body.sha256 == expected => return Some(card.fetched(trace)),
@@ -189,13 +192,14 @@ impl Parts {
 
     /// Sees whether a server sends more bytes than it declares.
     async fn check_length(&self, mut fetched: Fetched) -> Fetched {
-        let FetchTrace { final_url: Some(url), ip: Some(ip), content_length: Some(_), .. } = &fetched.trace else {
+        let FetchTrace { final_url: Some(url), ip: Some(ip), content_length: Some(length), .. } = &fetched.trace else {
             return fetched;
         };
         let Ok(url) = Url::parse(url) else { return fetched };
         let _turn = self.limits.turn(host_of(&url)).await;
-        let answered = Answered { url: &url, ip: *ip, wire_sha256: fetched.wire_sha256 };
-        fetched.length_verified &= !self.surplus.sends_more(&answered).await;
+        let answered = Answered { url: &url, ip: *ip, wire_sha256: fetched.wire_sha256, length: *length };
+        let left = self.settings.deadline.saturating_sub(fetched.trace.elapsed);
+        fetched.length_verified &= !self.surplus.sends_more(&answered, left).await;
         fetched
     }
 

@@ -76,9 +76,11 @@ impl Fetcher {
             let _turn = deadline.paused(parts.limits.turn(url.host())).await;
             let mut all = header_map(headers)?;
             all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            let request = parts.typed.http.post(url.0.clone()).headers(all).body(body);
             let proxied = parts.settings.proxy.is_some();
-            let answer = async { request.send().await.map_err(|error| no_answer(&error, &url.0, proxied)) };
+            let answer = async {
+                let sent = async { parts.typed.pooled()?.post(url.0.clone()).headers(all).body(body).send().await };
+                sent.await.map_err(|error| no_answer(&error, &url.0, proxied))
+            };
             let response = deadline.within(url.host(), answer).await?;
             let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
             let wait = wait.and_then(|value| retry_after(value, SystemTime::now()));

@@ -44,12 +44,12 @@ impl GuardedClient {
     /// Sends a request that may be repeated (GET). Where a connection from the pool proves to be closed, the request goes out at
     /// once on a new one, and only what comes of that counts (RFC 9112, section 9.3.1).
     pub(super) async fn get(&self, request: impl Fn(&Client) -> RequestBuilder) -> reqwest::Result<Response> {
-        match request(&self.http).send().await {
+        match request(self.pooled()?).send().await {
             Ok(response) => {
                 self.answered.note(&response);
                 Ok(response)
             }
-            Err(error) if self.answered.ended(&error) => request(&self.unpooled).send().await,
+            Err(error) if self.answered.ended(&error) => request(self.unpooled()?).send().await,
             Err(error) => Err(error),
         }
     }

@@ -20,7 +20,7 @@ use url::{Position, Url};
 use super::body::Body;
 use crate::digest::{Sha256Digest, Sha256Stream};
 
-/// How long the whole look may take. What it cannot find out by then does not change a verdict.
+/// How long the whole look may take, if not less is allowed. What it cannot find out by then does not change a verdict.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// How long more bytes are waited for where the server does not close, as it is asked to.
@@ -47,6 +47,8 @@ pub(super) struct Answered<'a> {
     pub(super) ip: IpAddr,
     /// The digest of its body on the wire.
     pub(super) wire_sha256: Sha256Digest,
+    /// How many bytes it had there.
+    pub(super) length: u64,
 }
 
 /// Asks again, on connections where what follows a body can be seen.
@@ -67,10 +69,10 @@ impl SurplusProbe {
         Self { tls: Arc::new(tls), user_agent: user_agent.to_owned() }
     }
 
-    /// Whether the server sends the same body again and more bytes after it.
-    pub(super) async fn sends_more(&self, answered: &Answered<'_>) -> bool {
+    /// Whether the server sends the same body again and more bytes after it. It gets no more time than `allowed`.
+    pub(super) async fn sends_more(&self, answered: &Answered<'_>, allowed: Duration) -> bool {
         // A look that fails says nothing: the answer that was judged stands.
-        matches!(timeout(LONGEST, self.look(answered)).await, Ok(Ok(true)))
+        matches!(timeout(LONGEST.min(allowed), self.look(answered)).await, Ok(Ok(true)))
     }
 
     async fn look(&self, answered: &Answered<'_>) -> Result<bool, Failure> {
@@ -84,16 +86,16 @@ impl SurplusProbe {
             .header(CONNECTION, "close")
             .body(reqwest::Body::default())?;
         if answered.url.scheme() == "http" {
-            return has_surplus(tcp, request, answered.wire_sha256).await;
+            return has_surplus(tcp, request, answered).await;
         }
         let host = answered.url.host_str().ok_or("no host")?.trim_matches(['[', ']']);
         let connector = TlsConnector::from(Arc::clone(&self.tls));
         let tls = connector.connect(ServerName::try_from(host.to_owned())?, tcp).await?;
-        has_surplus(tls, request, answered.wire_sha256).await
+        has_surplus(tls, request, answered).await
     }
 }
 
-async fn has_surplus<S>(stream: S, request: Request<reqwest::Body>, expected: Sha256Digest) -> Result<bool, Failure>
+async fn has_surplus<S>(stream: S, request: Request<reqwest::Body>, answered: &Answered<'_>) -> Result<bool, Failure>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -105,6 +107,10 @@ where
             if let Ok(chunk) = frame?.into_data() {
                 hash.update(&chunk);
             }
+            // It is another answer now, whatever else it has.
+            if hash.bytes() > answered.length {
+                break;
+            }
         }
         Ok::<_, hyper::Error>(hash.finish())
     });
@@ -114,7 +120,7 @@ where
         is_over = is_over || connection.poll_without_shutdown(context).is_ready();
         exchange.as_mut().poll(context)
     });
-    if digest.await? != expected {
+    if digest.await? != answered.wire_sha256 {
         return Ok(false);
     }
     let parts = connection.into_parts();

@@ -3,6 +3,7 @@
 use cardproof::digest::Sha256Digest;
 
 use crate::bench::Bench;
+use crate::card_host::{Answer, CardHost};
 
 const CARD: &str = "{\"name\":\"agent\"}\n";
 const NEW: &str = "{\"name\":\"agent\",\"version\":\"2\"}\n";
@@ -152,6 +153,11 @@ async fn c_30_the_digest_of_the_url_is_trusted_only_when_asked_to() {
     bench.run_as(1, &["anchor", &agent, "--yes"]).await.code(2).says("--card");
     let run = bench.run_as(1, &["anchor", &agent, "--trust-url", "--yes", "--json"]).await.code(0).says("taken on trust");
     assert_eq!(run.json()["verify"]["match"], true);
+    let cut = Answer::head(200, &[("Content-Length", "9")]).write("{\"name\":\"a card\"}");
+    let host = CardHost::http(move |_| cut.clone()).await;
+    let run = bench.run_as(1, &["anchor", &agent, "--trust-url", "--uri", &host.url("/"), "--yes", "--json"]).await.code(3);
+    assert_eq!(run.error(), "length_unverified");
+    let _ = bench.run(&["hash", &host.url("/")]).await.code(3).says("complete");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -191,13 +191,13 @@ pub(super) async fn digest_of<F: CardFetcher>(
         attendant.step(&Step::Card(bytes.to_vec()));
         if check_url {
             attendant.step(&Step::Fetching(uri.to_owned()));
-            let served = fetch(fetcher, uri, Origin::Untrusted).await?;
+            let served = fetch(fetcher, uri, Origin::Untrusted, Some(Sha256Digest::of(bytes))).await?;
             require_same(bytes, &served)?;
         }
         return Ok(Sha256Digest::of(bytes));
     }
     attendant.step(&Step::Fetching(uri.to_owned()));
-    let served = fetch(fetcher, uri, Origin::Untrusted).await?;
+    let served = fetch(fetcher, uri, Origin::Untrusted, None).await?;
     let (sha256, bytes) = (served.body.sha256, served.body.bytes);
     if let Some(card) = &served.body.kept {
         attendant.step(&Step::Card(card.to_vec()));

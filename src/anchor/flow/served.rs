@@ -52,15 +52,25 @@ pub fn require_same(local: &[u8], served: &Fetched) -> Result<(), CardDiffers> {
 
 /// Fetches what `uri` serves now, for comparing or, with the user's word, for trusting.
 ///
-/// A body whose end is not proven could be a part of the card: its digest must never be anchored.
+/// `wanted` is the digest that it should have, where one is known. A body whose end is not proven could be a part of the card: its digest must never be anchored.
 ///
 /// # Errors
 /// [`FlowError::Fetch`] when it serves nothing whole.
-pub(super) async fn fetch<F: CardFetcher>(fetcher: &F, uri: &str, origin: Origin) -> Result<Fetched, FlowError> {
+pub(super) async fn fetch<F: CardFetcher>(
+    fetcher: &F,
+    uri: &str,
+    origin: Origin,
+    wanted: Option<Sha256Digest>,
+) -> Result<Fetched, FlowError> {
     let fetched = fetcher
         .fetch(uri, origin)
         .await
         .map_err(|failure| FlowError::Fetch { uri: uri.to_owned(), failure: Box::new(failure) })?;
+    let fetched = match wanted {
+        Some(wanted) if fetched.body.sha256 == wanted => fetched,
+        // Whatever is trusted has to be whole.
+        wanted => fetcher.look_again(uri, fetched, wanted.unwrap_or(Sha256Digest([0; 32]))).await,
+    };
     if !fetched.length_verified {
         return Err(FlowError::LengthUnverified { uri: uri.to_owned() });
     }
@@ -80,7 +90,7 @@ pub(super) fn require_fetchable(uri: &str) -> Result<(), FlowError> {
 /// # Errors
 /// [`FlowError::HashDiffers`], or [`FlowError::Fetch`] when it serves nothing whole.
 pub async fn check_served<F: CardFetcher>(fetcher: &F, uri: &str, origin: Origin, wanted: Sha256Digest) -> Result<(), FlowError> {
-    let served = fetch(fetcher, uri, origin).await?.body;
+    let served = fetch(fetcher, uri, origin, Some(wanted)).await?.body;
     if served.sha256 == wanted {
         return Ok(());
     }

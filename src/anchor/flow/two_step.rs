@@ -159,8 +159,9 @@ async fn hosted<F: CardFetcher>(
 ) -> Result<(), FlowError> {
     let give_up = Instant::now() + request.host_wait;
     let (mut interval, mut said) = (FIRST_INTERVAL, String::new());
+    let wanted = Some(Sha256Digest::of(card));
     loop {
-        let now = match fetch(context.fetcher, &request.uri, Origin::Untrusted).await {
+        let now = match fetch(context.fetcher, &request.uri, Origin::Untrusted, wanted).await {
             Ok(served) => match require_same(card, &served) {
                 Ok(()) => return Ok(()),
                 Err(differs) => differs.to_string(),
