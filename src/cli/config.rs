@@ -54,7 +54,8 @@ pub(crate) struct AuditConfig {
     /// May hold a secret.
     pub(crate) webhook_url: Option<String>,
     pub(crate) webhook_secret_file: Option<PathBuf>,
-    /// A program and its arguments.
+    /// A program and its arguments; a program alone may stand without the list.
+    #[serde(deserialize_with = "one_or_many")]
     pub(crate) notify_command: Vec<String>,
     /// After how long results are forgotten.
     pub(crate) keep: Option<String>,

@@ -59,7 +59,10 @@ async fn a_webhook_that_wants_no_more_is_named_in_every_run_until_it_is_tried_ag
     }
     assert_eq!(receiver.requests().len(), 1, "it is left alone");
     let (_, _, stderr) = said(tool.command(&AUDIT)).await;
-    assert!(stderr.contains("1 change waits for a sink that is not configured now: webhook"), "{stderr}");
+    assert!(
+        stderr.contains("1 change waits for a sink that is not configured now: webhook; cardproof audit retry --forget webhook"),
+        "{stderr}"
+    );
     let retry = ["audit", "retry", "--allow-http", "--allow-private"];
     assert_eq!(run(&retry).await.0, 3, "it still wants no more");
     status.store(200, Ordering::SeqCst);
@@ -112,7 +115,7 @@ async fn what_a_killed_process_had_in_hand_is_said_to_wait() {
     killed.start_kill().unwrap();
     killed.wait().await.unwrap();
     let (code, _, stderr) = said(run()).await;
-    assert!(code == 1 && stderr.contains("1 change waits to be told to the webhook; the next run tries again"), "{stderr}");
+    assert!(code == 1 && stderr.contains("1 change waits to be told to the webhook; "), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,4 +170,34 @@ async fn what_cannot_be_told_is_refused_and_names_its_setting() {
         let (code, _, stderr) = said(command).await;
         assert!(code == 2 && stderr.contains(why), "{why}: {code} {stderr}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_a_sink_that_is_gone_can_be_given_up() {
+    let (_net, _host, broken, tool) = bench().await;
+    said(tool.command(&AUDIT)).await;
+    broken.store(true, Ordering::SeqCst);
+    let failing = [&AUDIT[..], &["--notify-command", "/bin/false", "--notify-patience", "1s"]].concat();
+    let (_, _, stderr) = said(tool.command(&failing)).await;
+    assert!(stderr.contains("s or later tries again, and cardproof audit retry at once"), "{stderr}");
+    let warning = "waits for a sink that is not configured now: command; cardproof audit retry --forget command gives up";
+    assert!(said(tool.command(&AUDIT)).await.2.contains(warning));
+    let (code, stdout, _) = said(tool.command(&["audit", "retry", "--forget", "webhook", "--json"])).await;
+    assert!(code == 1 && stdout.contains("what waits, waits for: command"), "{stdout}");
+    let (code, stdout, stderr) = said(tool.command(&["audit", "retry", "--forget", "command", "--json"])).await;
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_valid("audit-retry", &document);
+    assert_eq!((code, &document["forgotten"], &document["waiting"]), (0, &1.into(), &0.into()), "{stderr}");
+    assert!(!said(tool.command(&AUDIT)).await.2.contains("wait"), "nothing is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_to_tell_is_no_line_of_a_shell() {
+    let (_net, _host, _, tool) = bench().await;
+    let (code, _, stderr) = said(tool.command(&[&AUDIT[..], &["--notify-command", "/bin/cat -n"]].concat())).await;
+    assert!(code == 2 && stderr.contains("there is no program /bin/cat -n") && stderr.contains("notify_command = ["), "{stderr}");
+    let config = tool.folder().join("alone.toml");
+    std::fs::write(&config, "[audit]\nnotify_command = \"/bin/true\"\n").unwrap();
+    let (code, _, stderr) = said(tool.command(&[&AUDIT[..], &["--config", config.to_str().unwrap()]].concat())).await;
+    assert_eq!(code, 0, "a program alone needs no list: {stderr}");
 }

@@ -422,3 +422,50 @@ async fn an_agent_that_left_the_selection_does_not_come_back_as_unchanged() {
     let past = tool.run(&[&["audit", "--all", "--changed", "--at-block", "3"][..], &LOOPBACK].concat()).await;
     assert_eq!(past.code, 2, "what has changed since a newer block says nothing about an older one: {}", past.stderr);
 }
+
+/// A report that is made later says what the run said, or says that it cannot.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_report_holds_those_who_were_left_out_or_is_refused() {
+    let host = CardHost::http(|_| HostAnswer::ok(CARD)).await;
+    let net = Devnet::start().await.unwrap();
+    for number in 0..4 {
+        net.register_agent(0, Some(&host.url(&format!("/{number}"))), Some(Sha256Digest::of(CARD).0)).await.unwrap();
+    }
+    net.register_agent(0, Some(&host.url("/bare")), None).await.unwrap();
+    let tool = Tool::on(&net);
+    let run = async |args: &[&str]| tool.run(&[&["audit", "--json"][..], args, &LOOPBACK].concat()).await;
+    let report = async |args: &[&str]| tool.run(&[&["audit", "report"][..], args].concat()).await;
+    let told = |document: &Value| {
+        let mut results: Vec<Value> = document["results"].as_array().unwrap().clone();
+        results.sort_by_key(|result| result["token_id"].as_str().unwrap().to_owned());
+        let of = |name: &'static str| results.iter().map(|result| result[name].clone()).collect::<Vec<_>>();
+        (document["summary"].clone(), document["counted"].clone(), of("token_id"), of("reason"), of("owner"), of("sha256"))
+    };
+    assert_eq!(run(&["--all"]).await.code, 4);
+    let changed = run(&["--all", "--changed"]).await;
+    assert_eq!((changed.code, &changed.json()["summary"]["agents"]), (4, &Value::from(5)), "{}", changed.stderr);
+    let again = report(&["2", "--json"]).await;
+    assert_eq!((again.code, told(&again.json())), (4, told(&changed.json())), "{}", again.stderr);
+    assert_valid("audit", &again.json());
+    assert!(again.stderr.contains("5 of these agents run 2 did not check"), "{}", again.stderr);
+    let junit = report(&["2", "--format", "junit"]).await;
+    assert!(junit.code == 4 && junit.stdout.contains(r#"tests="5""#), "{}", junit.stdout);
+    assert_eq!(report(&["2", "--jsonl"]).await.stdout.lines().count(), 5);
+
+    let some = run(&["--ids", "1-2", "--changed"]).await;
+    let again = report(&["3", "--json"]).await;
+    assert_eq!((again.code, told(&again.json())), (0, told(&some.json())), "a run is about those alone that it names");
+    assert_eq!(
+        told(&report(&["2", "--json"]).await.json()),
+        told(&changed.json()),
+        "a run that judged nobody takes nothing away"
+    );
+
+    assert_eq!(run(&["--ids", "2"]).await.code, 0);
+    for (number, code) in [("1", 4), ("2", 3), ("3", 3), ("4", 0)] {
+        let ran = report(&[number, "--format", "junit"]).await;
+        assert_eq!((ran.code, ran.stdout.is_empty()), (code, code == 3), "run {number}: {}", ran.stderr);
+    }
+    let refused = report(&["2", "--json"]).await;
+    assert_eq!((refused.code, refused.json()["code"].as_str()), (3, Some("report_not_whole")), "{}", refused.stdout);
+}

@@ -113,7 +113,8 @@ mod processes {
     async fn bench(agents: usize) -> (Devnet, CardHost, Tool) {
         let net = Devnet::start().await.unwrap();
         let wait = || Act::Pause(Duration::from_millis(100));
-        let host = CardHost::http(move |_| Answer(std::iter::once(wait()).chain(Answer::ok(b"served").0).collect())).await;
+        // The beginning of a card is asked for twice.
+        let host = CardHost::http(move |_| Answer(std::iter::once(wait()).chain(Answer::ok(b"{\"served\":").0).collect())).await;
         let base = host.url("/");
         net.preload_agents(1, agents, move |number| (format!("{base}{number}"), Some([9; 32]))).await.unwrap();
         let tool = Tool::on(&net);

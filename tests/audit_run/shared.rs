@@ -62,6 +62,26 @@ async fn two_workers_split_a_run_and_check_no_agent_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_small_run_is_shared_too() {
+    let net = Devnet::start().await.unwrap();
+    let pause = Act::Pause(Duration::from_millis(400));
+    let host = CardHost::http(move |_| Answer(std::iter::once(pause.clone()).chain(Answer::ok(CARD).0).collect())).await;
+    preload(&net, &host, 31).await;
+    let tool = Tool::on(&net);
+    let first = tool.command(&[&["audit", "--all", "--share", "--json"][..], &LOOPBACK].concat()).spawn().unwrap();
+    while host.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let second = tool.run(&[&["audit", "worker", "--json"][..], &LOOPBACK].concat()).await;
+    let first = first.wait_with_output().await.unwrap();
+    assert_eq!((first.status.code(), second.code), (Some(0), 0), "{}", second.stderr);
+    let (one, other) = (judged(&first.stderr), judged(second.stderr.as_bytes()));
+    assert!(one > 0 && other > 0 && one + other == 31, "{one} and {other}");
+    let said = format!("{}{}", String::from_utf8_lossy(&first.stderr), second.stderr);
+    assert!(said.contains("waiting for other workers, who have the last "), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_share_of_a_killed_worker_is_finished_by_another() {
     let (net, host) = (Devnet::start().await.unwrap(), slow_host().await);
     preload(&net, &host, 600).await;

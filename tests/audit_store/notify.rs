@@ -314,7 +314,7 @@ async fn what_waits_under_a_name_of_old_is_delivered() {
     stage.second().await;
     assert_eq!(notifier.drain(PATIENCE).await.unwrap().acknowledged, 4);
     assert_eq!(receiver.seen.lock().unwrap().iter().map(|seen| seen.id.clone()).collect::<HashSet<_>>(), keys);
-    assert_eq!(stage.store.waiting().await.unwrap(), []);
+    assert_eq!(stage.store.waiting(None).await.unwrap(), []);
     let agents = stage.store.agents(&super::stage::scope()).await.unwrap();
     assert!(agents.iter().all(|agent| agent.block_height == Some(1000)), "the block of the last run is known from the run");
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use cardproof::audit::store::{Forgotten, RecordSettings, SinkKey, Waiting};
+use cardproof::audit::RunScope;
 use cardproof::digest::Sha256Digest;
-use cardproof::identity::TokenId;
+use cardproof::identity::{ContractAddress, TokenId};
 
 use super::stage::{agent, digest, on_both, scope, settings, Agent, Stage};
 
@@ -62,7 +63,10 @@ async fn nothing_is_kept_for_a_sink_that_is_not_configured_any_more(stage: Stage
     let told = RecordSettings { sinks: vec!["pager".into()], ..settings() };
     stage.run(vec![agent(0).at(1000).matching()], &told).await;
     stage.run(vec![agent(0).at(2000).mismatching()], &told).await;
-    assert_eq!(stage.store.waiting().await.unwrap(), [Waiting { sink: "pager".into(), count: 1 }]);
+    assert_eq!(stage.store.waiting(None).await.unwrap(), [Waiting { sink: "pager".into(), count: 1 }]);
+    assert_eq!(stage.store.waiting(Some(&scope())).await.unwrap().len(), 1);
+    let elsewhere = RunScope { contract: ContractAddress::new(77, 0), ..scope() };
+    assert_eq!(stage.store.waiting(Some(&elsewhere)).await.unwrap(), [], "nothing of another registry");
     assert_eq!(stage.store.forget(DAY, &["log".into()]).await.unwrap().transitions, 1);
-    assert_eq!(stage.store.waiting().await.unwrap(), []);
+    assert_eq!(stage.store.waiting(None).await.unwrap(), []);
 }

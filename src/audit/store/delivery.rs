@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::database::{foreign, places, unforeign, Dialect, Row, Transaction};
 use super::history::transition_of;
 use super::record::now;
+use super::runs::find_scope;
 use super::{Store, StoreError};
 use crate::audit::{RunScope, Transition};
 use crate::identity::ContractAddress;
@@ -192,18 +193,40 @@ impl Store {
         row.map(|row| open.explained(row.text(0)).map(unforeign)).transpose()
     }
 
-    /// What waits for each sink that anything waits for.
+    /// What waits for each sink that anything waits for: changes of one registry, or of all.
     ///
     /// # Errors
     /// [`StoreError`] when the database refuses.
-    pub async fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
+    pub async fn waiting(&self, scope: Option<&RunScope>) -> Result<Vec<Waiting>, StoreError> {
         let mut open = self.database.read("counting deliveries").await?;
-        let sql = "SELECT sink, COUNT(*) FROM deliveries WHERE acknowledged_at IS NULL GROUP BY sink ORDER BY sink";
-        let rows = open.rows(sql, Vec::new()).await?;
+        let (mut of_scope, mut values) = ("", Vec::new());
+        if let Some(scope) = scope {
+            let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Vec::new()) };
+            of_scope = " AND idempotency_key IN (SELECT transitions.idempotency_key FROM transitions WHERE scope_id = ?)";
+            values.push(scope_id.into());
+        }
+        let sql =
+            format!("SELECT sink, COUNT(*) FROM deliveries WHERE acknowledged_at IS NULL{of_scope} GROUP BY sink ORDER BY sink");
+        let rows = open.rows(&sql, values).await?;
         let waiting = rows
             .iter()
             .map(|row| Ok(Waiting { sink: unforeign(open.explained(row.text(0))?), count: open.explained(row.number(1))? }));
         waiting.collect()
+    }
+
+    /// Gives up all that a sink of this name has not acknowledged, of every registry, wherever the name led, and says how much that
+    /// was. The changes themselves stay.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn give_up(&self, sink: &str) -> Result<u64, StoreError> {
+        let mut open = self.database.write("giving up deliveries").await?;
+        let name = foreign(sink);
+        let given_up =
+            open.execute("DELETE FROM deliveries WHERE sink = ? AND acknowledged_at IS NULL", vec![name.as_str().into()]).await?;
+        open.execute("DELETE FROM disabled_sinks WHERE sink = ?", vec![name.into()]).await?;
+        open.commit().await?;
+        Ok(given_up)
     }
 
     /// What a sink has not acknowledged yet.

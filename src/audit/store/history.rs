@@ -186,6 +186,22 @@ impl Store {
         Ok(anchors.into_iter().map(|seen| seen.sha256).filter(|anchor| *anchor != current).collect())
     }
 
+    /// Whether the newest finished run of a scope had anything to compare with.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database refuses.
+    pub async fn compared(&self, scope: &RunScope) -> Result<Compared, StoreError> {
+        let mut open = self.database.read("looking for finished runs").await?;
+        let Some(scope_id) = find_scope(&mut open, scope).await? else { return Ok(Compared::NoRun) };
+        let sql = "SELECT first_run FROM runs WHERE scope_id = ? AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1";
+        let row = open.row(sql, vec![scope_id.into()]).await?;
+        Ok(match row.map(|row| open.explained(row.int(0))).transpose()? {
+            None => Compared::NoRun,
+            Some(0) => Compared::Earlier,
+            Some(_) => Compared::FirstRun,
+        })
+    }
+
     /// The transitions of a scope since a time, or of its newest finished run, in the order in which they were recorded.
     ///
     /// # Errors
@@ -204,6 +220,17 @@ impl Store {
             }
         }
     }
+}
+
+/// What the newest finished run of a scope could compare with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// There is none yet.
+    NoRun,
+    /// It is the first that could read the registry: what it found, later ones are compared with.
+    FirstRun,
+    /// There was a run before it.
+    Earlier,
 }
 
 /// The rows of a scope's agents, so many at a time. The first column is the token id.

@@ -26,7 +26,7 @@ mod schema;
 
 pub use delivery::{Delivery, Outstanding, SinkKey, Waiting, LONGEST_WAIT};
 pub use error::StoreError;
-pub use history::{AgentHistory, PastResult, SeenDigest};
+pub use history::{AgentHistory, Compared, PastResult, SeenDigest};
 pub use hold::{RunHold, RunOwner, Taken};
 pub use lease::{Lease, Shares};
 pub use location::StoreLocation;

@@ -105,7 +105,7 @@ pub(super) struct DaemonOptions {
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) every: Option<Duration>,
     /// Serve /metrics, /healthz and /readyz there, for example 127.0.0.1:9464
-    #[arg(long, value_name = "ADDRESS", requires = "every")]
+    #[arg(long, value_name = "ADDRESS", requires = "every", value_parser = address)]
     pub(super) listen: Option<SocketAddr>,
 }
 
@@ -125,6 +125,13 @@ struct PaceOptions {
     /// How many fetches may start at one host in any second; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 20)]
     per_host_rate: usize,
+}
+
+/// An address with a port; `localhost` is the IPv4 loopback.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let parsed = local.as_deref().unwrap_or(text).parse();
+    parsed.map_err(|_| "it is an IP address and a port, such as 127.0.0.1:9464, or localhost:9464".to_owned())
 }
 
 /// A lease that is over before a worker can prolong it would give every part to everybody.
@@ -198,5 +205,19 @@ impl WorkOptions {
         settings.host_concurrency = pace.host_concurrency;
         settings.per_host_concurrency = pace.per_host;
         Ok((chain, fetch, settings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_to_listen_at_has_a_port_and_may_be_localhost() {
+        assert_eq!(address("localhost:24105"), Ok(([127, 0, 0, 1], 24105).into()));
+        assert_eq!(address("0.0.0.0:9464"), Ok(([0, 0, 0, 0], 9464).into()));
+        for wrong in ["9464", "localhost", "localhost:x", "host:9464"] {
+            assert!(address(wrong).unwrap_err().contains("such as 127.0.0.1:9464"), "{wrong}");
+        }
     }
 }

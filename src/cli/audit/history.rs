@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use cardproof::audit::store::{AgentHistory, PastResult, SeenDigest, Store};
-use cardproof::audit::{RunInfo, RunScope, Transition};
+use cardproof::audit::store::{AgentHistory, Compared, PastResult, SeenDigest, Store};
+use cardproof::audit::{RunInfo, RunScope, Transition, TransitionKind};
 use cardproof::registry::Timestamp;
 use cardproof::report::{BlockDocument, ContractDocument, SummaryDocument};
+use cardproof::verify::Class;
 use serde::Serialize;
 
 use super::database::{self, StoreOptions};
@@ -114,13 +115,22 @@ impl From<&Transition> for TransitionDocument {
     }
 }
 
+/// What it was, and what it is.
+fn from_to(transition: &Transition) -> String {
+    let [before, after] = [&transition.before, &transition.after].map(|value| value.as_deref().unwrap_or("-"));
+    match transition.kind {
+        // What is recorded is why.
+        TransitionKind::ToUndecided => format!("{before} -> {} ({after})", Class::Undecided.as_str()),
+        _ => format!("{before} -> {after}"),
+    }
+}
+
 fn transition_line(shell: &Shell, transition: &Transition) {
-    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
     shell.styled(&[
         (Style::Dim, &format!("{}  ", transition.at)),
         (Style::Bold, &format!("{:>8}  ", transition.token_id.to_string())),
         (Style::Yellow, &format!("{:<18}", transition.kind.as_str())),
-        (Style::Plain, &format!("  {} -> {}", value(&transition.before), value(&transition.after))),
+        (Style::Plain, &format!("  {}", from_to(transition))),
     ]);
 }
 
@@ -267,13 +277,14 @@ struct DiffDocument {
 }
 
 pub(super) fn diff(args: &DiffArgs, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
-    let (transitions, scope, others) = crate::cli::block_on(async {
+    let (transitions, compared, scope, others) = crate::cli::block_on(async {
         let (store, network) = open(&args.store, &args.network, output).await?;
         let scope = database::scope(&network);
         let transitions = store.diff(&scope, args.since).await.map_err(database::failed)?;
+        let compared = store.compared(&scope).await.map_err(database::failed)?;
         let known = !store.runs(&scope).await.map_err(database::failed)?.is_empty();
         let others = if known { None } else { others(&store, &scope).await? };
-        Ok((transitions, scope, others))
+        Ok((transitions, compared, scope, others))
     })?;
     if output.json {
         shell.document(&DiffDocument {
@@ -288,7 +299,11 @@ pub(super) fn diff(args: &DiffArgs, shell: &Shell, output: &OutputOptions) -> Re
     shell.line(&of_registry(&scope));
     transitions.iter().for_each(|transition| transition_line(shell, transition));
     if transitions.is_empty() {
-        shell.note("nothing has changed");
+        shell.note(match compared {
+            Compared::NoRun => "no run over this registry has finished: there is nothing to compare yet",
+            Compared::FirstRun => "the newest finished run is the first one: what it found, later runs are compared with",
+            Compared::Earlier => "nothing has changed",
+        });
         others.iter().for_each(|others| shell.note(&format!("no run over this registry is remembered; {others}")));
     }
     Ok(Exit::Ok)
@@ -382,6 +397,8 @@ pub(super) fn print_runs(scope: &RunScope, runs: &[RunInfo], shell: &Shell, json
 
 #[cfg(test)]
 mod tests {
+    use cardproof::identity::TokenId;
+
     use super::*;
 
     #[test]
@@ -393,5 +410,15 @@ mod tests {
         for text in ["yesterday", "2026-08-01T14:00:00+99:00", ""] {
             assert!(since(text).unwrap_err().contains("+02:00"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_change_leads_from_class_to_class() {
+        let words = |kind, before: &str, after: &str| {
+            let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
+            from_to(&Transition { token_id: TokenId(1), kind, before, after, at: Timestamp(0), idempotency_key: String::new() })
+        };
+        assert_eq!(words(TransitionKind::ToUndecided, "match", "not_found"), "match -> undecided (not_found)");
+        assert_eq!(words(TransitionKind::FromUndecided, "undecided", "match"), "undecided -> match");
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod daemon;
 mod database;
 mod history;
+mod left_out;
 mod notify;
 mod output;
 mod plan;

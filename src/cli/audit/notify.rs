@@ -1,5 +1,6 @@
 //! Telling of what changed.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use cardproof::audit::notify::{CommandSink, LineSink, Notifier, NotifySettings, Sink, Webhook, WebhookSecret};
 use cardproof::audit::store::Store;
+use cardproof::audit::RunScope;
 use clap::Args;
 
 use super::database;
@@ -66,7 +68,8 @@ impl NotifyOptions {
         }
         let typed = self.notify_command.as_ref().map(|program| vec![program.clone().into_os_string()]);
         let command = typed.unwrap_or_else(|| configured.notify_command.iter().map(Into::into).collect());
-        if !command.is_empty() {
+        if let Some(program) = command.first() {
+            refuse_shell_words(program, command.len())?;
             sinks.push(Sink::Command(CommandSink::new(command, COMMAND_TIMEOUT).map_err(|error| refused(&error))?));
         }
         if self.notify_stdout {
@@ -125,6 +128,17 @@ impl NotifyOptions {
     }
 }
 
+/// Refuses a program of this name that is not there and looks like a command with its arguments: nothing is told by way of a shell.
+fn refuse_shell_words(program: &OsStr, words: usize) -> Result<(), CliError> {
+    if words > 1 || !program.as_encoded_bytes().contains(&b' ') || Path::new(program).exists() {
+        return Ok(());
+    }
+    let message = format!("there is no program {} to tell changes to", Path::new(program).display());
+    Err(CliError::refused("configuration", message).hint(
+        "a program with arguments is a list in the configuration: in the table [audit], notify_command = [\"/bin/program\", \"argument\"]",
+    ))
+}
+
 const URL: &str = "CARDPROOF_WEBHOOK_URL";
 const SECRET: &str = "CARDPROOF_WEBHOOK_SECRET";
 
@@ -177,9 +191,10 @@ fn refused(error: &dyn std::error::Error) -> CliError {
 }
 
 /// Delivers what is due, and says what could not be delivered and what waits for whom. Returns how much was told, and how much
-/// the notifier's sinks have still to take. What is not delivered when the program is told to stop, the next run delivers.
+/// the notifier's sinks have still to take, of whichever registry. What waits for others is said of the registry `scope` alone, if
+/// there is one. What is not delivered when the program is told to stop, the next run delivers.
 pub(super) async fn deliver(
-    store: &Store,
+    (store, scope): (&Store, Option<&RunScope>),
     notifier: Option<&Notifier>,
     patience: Duration,
     stop: &mut Stop,
@@ -201,7 +216,7 @@ pub(super) async fn deliver(
         told = delivered.acknowledged;
     }
     let configured = notifier.map(Notifier::names).unwrap_or_default();
-    let mut waiting = store.waiting().await.map_err(database::failed)?;
+    let mut waiting = store.waiting(None).await.map_err(database::failed)?;
     let left = waiting.iter().filter(|waiting| configured.contains(&waiting.sink)).map(|waiting| waiting.count).sum();
     for sink in notifier.map(Notifier::keys).unwrap_or_default() {
         if let Some(why) = store.disabled(&sink).await.map_err(database::failed)? {
@@ -214,15 +229,33 @@ pub(super) async fn deliver(
             ));
         }
     }
-    for waiting in &waiting {
-        let (sink, changes) = (&waiting.sink, wait(waiting.count));
-        if configured.contains(sink) {
-            shell.warning(&format!("{changes} to be told to the {sink}; the next run tries again"));
-        } else {
-            shell.warning(&format!("{changes} for a sink that is not configured now: {sink}"));
+    waiting.retain(|waiting| configured.contains(&waiting.sink));
+    for sink in notifier.map(Notifier::keys).unwrap_or_default() {
+        let Some(waiting) = waiting.iter().find(|waiting| waiting.sink == sink.name) else { continue };
+        let due_in = store.outstanding(&sink).await.map_err(database::failed)?.due_in.unwrap_or_default();
+        shell.warning(&format!("{} to be told to the {}; {}", wait(waiting.count), sink.name, tried_again(due_in)));
+    }
+    for other in store.waiting(scope).await.map_err(database::failed)? {
+        let (sink, changes) = (&other.sink, wait(other.count));
+        if !configured.contains(sink) {
+            shell.warning(&format!(
+                "{changes} for a sink that is not configured now: {sink}; cardproof audit retry --forget {sink} gives up what waits for it"
+            ));
         }
     }
     Ok((told, left))
+}
+
+/// When a delivery that failed is tried again.
+fn tried_again(due_in: Duration) -> String {
+    // Whole seconds, and not fewer than there are.
+    match due_in.as_millis().div_ceil(1000) {
+        0 => "the next run tries again".to_owned(),
+        seconds => {
+            let wait = humantime::format_duration(Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)));
+            format!("a run that is at it in {wait} or later tries again, and cardproof audit retry at once")
+        }
+    }
 }
 
 fn wait(count: u64) -> String {

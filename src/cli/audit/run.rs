@@ -101,7 +101,8 @@ impl<'a> Session<'a> {
         };
         audit.reader().take_warnings().iter().for_each(|warning| self.shell.detail(warning));
         if let Some(store) = &self.store {
-            notify::deliver(store, self.notifier.as_ref(), self.args.work.notify.notify_patience, &mut stop, self.shell).await?;
+            let of = (store, Some(&self.scope));
+            notify::deliver(of, self.notifier.as_ref(), self.args.work.notify.notify_patience, &mut stop, self.shell).await?;
         }
         let keep = self.args.keep.or(parse_keep(&self.config)?);
         if let (Some(store), Some(keep)) = (&self.store, keep) {
@@ -119,7 +120,8 @@ impl<'a> Session<'a> {
         let (header, earlier_success) = (header(&run), self.earlier_success().await?);
         let earlier_runs = if args.format.show_history() { earlier_runs(store, &run).await? } else { Vec::new() };
         let mut out = Output::begin(&args.format, self.json, header, earlier_runs, selection.at_most(), self.shell)?;
-        store.share_run(&run, &selection.token_ids(), worker::PART).await.map_err(database::failed)?;
+        let agents = selection.token_ids();
+        store.share_run(&run, &agents, worker::part_size(agents.len())).await.map_err(database::failed)?;
         let settings = args.work.record_settings(self.notifier.as_ref(), &terms);
         if worker::work(store, audit, &run, (&settings, args.lease), stop, self.shell).await?.is_none() {
             return Ok(Exit::Interrupted);
@@ -309,7 +311,7 @@ pub(super) async fn take_over<'o>(
     }
 }
 
-async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
+pub(super) async fn earlier_results(store: &Store, run: &RunInfo, outcome: &AuditOutcome) -> Result<Vec<HistoryPoint>, CliError> {
     let Some(subject) = &outcome.verdict.subject else { return Ok(Vec::new()) };
     let most = HistoryPoint::SHOWN;
     let results = store.recent(&run.scope, subject.token_id, run.id, most).await.map_err(database::failed)?;

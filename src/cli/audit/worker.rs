@@ -6,6 +6,7 @@ use cardproof::audit::store::{Lease, RecordSettings, Shares, Store};
 use cardproof::audit::{Audit, RunInfo};
 use cardproof::chain::{AtBlock, ChainClient};
 use cardproof::fetch::Fetcher;
+use cardproof::identity::TokenId;
 use cardproof::verify::Verdict;
 
 use super::args::WorkOptions;
@@ -20,8 +21,10 @@ use crate::cli::settings::NetworkSettings;
 use crate::cli::shell::Shell;
 use crate::cli::tally::{ExitOptions, Tally};
 
-/// How many agents one worker takes at a time.
-pub(super) const PART: usize = 200;
+/// How many agents one worker takes at a time, at most.
+const MOST: usize = 200;
+/// Into how many parts a run is divided that is too small for parts of so many: so that who joins it finds some left.
+const PARTS: usize = 16;
 /// How long to wait before looking again for a part whose worker may be gone.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -81,7 +84,7 @@ pub(super) fn run(args: &WorkerArgs, shell: &Shell, output: &OutputOptions) -> R
             Some(Ended { run: finished, .. }) => tally.add_counts(&finished.summary),
             None => {}
         }
-        notify::deliver(&store, notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
+        notify::deliver((&store, Some(&scope)), notifier.as_ref(), work_options.notify.notify_patience, &mut stop, shell).await?;
         store.close().await;
         let Some(Ended { run: finished, is_orphan }) = finished else { return Ok(Exit::Interrupted) };
         if is_orphan {
@@ -123,6 +126,32 @@ async fn ended(store: &Store, run: &RunInfo) -> Result<Ended, CliError> {
     Ok(Ended { run, is_orphan: is_open && !is_owned })
 }
 
+/// How many agents a part of a run over so many has.
+pub(super) fn part_size(agents: usize) -> usize {
+    agents.div_ceil(PARTS).clamp(1, MOST)
+}
+
+/// Takes half of the parts that nobody has, as long as they are few agents: small parts one after another would leave a worker waiting
+/// for one slow host at a time.
+async fn take(store: &Store, run: &RunInfo, worker: &str, length: Duration) -> Result<Vec<Lease>, CliError> {
+    let Shares { parts, done, leased } = store.shares(run).await.map_err(database::failed)?;
+    let half = parts.saturating_sub(done).saturating_sub(leased).div_ceil(2).max(1);
+    let mut leases: Vec<Lease> = Vec::new();
+    for _ in 0..half {
+        let Some(lease) = store.take_lease(run, worker, length).await.map_err(database::failed)? else { break };
+        leases.push(lease);
+        // The next part is about as large as the largest of these.
+        let (agents, largest) = leases.iter().fold((0, 0), |(sum, largest), lease| {
+            let count = lease.token_ids.len();
+            (sum + count, largest.max(count))
+        });
+        if agents + largest > MOST {
+            break;
+        }
+    }
+    Ok(leases)
+}
+
 /// Works on a shared run until it is done; `None` when told to stop before.
 pub(super) async fn work(
     store: &Store,
@@ -133,14 +162,15 @@ pub(super) async fn work(
     shell: &Shell,
 ) -> Result<Option<Ended>, CliError> {
     let worker = format!("{}-{:016x}", std::process::id(), fastrand::u64(..));
-    let mut mine = 0_usize;
+    let (mut mine, mut waits) = (0_usize, false);
     while !stop.is_told() {
-        match store.take_lease(run, &worker, length).await.map_err(database::failed)? {
-            Some(lease) => {
+        let leases = take(store, run, &worker, length).await?;
+        match leases.is_empty() {
+            false => {
                 let memory = Memory { store: store.clone(), run: run.clone(), settings: settings.clone() };
-                mine += part(store, audit, (lease, length), memory, &mut stop).await?;
+                mine += judge(store, audit, (&leases, length), memory, &mut stop).await?;
             }
-            None => match store.shares(run).await.map_err(database::failed)? {
+            true => match store.shares(run).await.map_err(database::failed)? {
                 Shares { parts: 0, .. } => {
                     let message = format!("run {} is not shared any more: another process goes on with it alone", run.id);
                     return Err(
@@ -151,10 +181,19 @@ pub(super) async fn work(
                     shell.note(&format!("this worker judged {mine} agents"));
                     return ended(store, run).await.map(Some);
                 }
-                _ => tokio::select! {
-                    () = stop.told() => {}
-                    () = tokio::time::sleep(PAUSE) => {}
-                },
+                Shares { parts, done, .. } => {
+                    if !std::mem::replace(&mut waits, true) {
+                        let left = parts.saturating_sub(done);
+                        shell.note(&format!(
+                            "waiting for other workers, who have the last {left} of {parts} parts of run {} in hand",
+                            run.id
+                        ));
+                    }
+                    tokio::select! {
+                        () = stop.told() => {}
+                        () = tokio::time::sleep(PAUSE) => {}
+                    }
+                }
             },
         }
     }
@@ -162,18 +201,19 @@ pub(super) async fn work(
     Ok(None)
 }
 
-/// Judges one part and says how many agents of it were recorded. It ends early when another worker has taken the part over.
-async fn part(
+/// Judges some parts and says how many agents of them were recorded. It ends early when another worker has taken one of them over.
+async fn judge(
     store: &Store,
     audit: &Audit<ChainClient, Fetcher>,
-    (lease, length): (Lease, Duration),
+    (leases, length): (&[Lease], Duration),
     memory: Memory,
     stop: &mut Stop,
 ) -> Result<usize, CliError> {
     // What a worker that is gone has found, need not be fetched again.
-    let (mut held, mut targets) = (store.held_mismatches(&memory.run).await.map_err(database::failed)?, lease.token_ids.clone());
+    let mut held = store.held_mismatches(&memory.run).await.map_err(database::failed)?;
+    let mut targets: Vec<TokenId> = leases.iter().flat_map(|lease| lease.token_ids.iter().copied()).collect();
     let token_of = |verdict: &Verdict| verdict.subject.as_ref().map(|subject| subject.token_id);
-    held.retain(|verdict| token_of(verdict).is_some_and(|token| lease.token_ids.contains(&token)));
+    held.retain(|verdict| token_of(verdict).is_some_and(|token| targets.contains(&token)));
     targets.retain(|token| !held.iter().any(|verdict| token_of(verdict) == Some(*token)));
     let mut pump = Pump::start(audit.go_on(targets.into_iter(), held), Some(memory));
     let mut still_here = tokio::time::interval((length / 3).max(Duration::from_millis(10)));
@@ -186,8 +226,10 @@ async fn part(
                 pump.stop();
             }
             _ = still_here.tick(), if whole => {
-                if !store.extend_lease(&lease, length).await.map_err(database::failed)? {
-                    whole = false;
+                for lease in leases {
+                    whole &= store.extend_lease(lease, length).await.map_err(database::failed)?;
+                }
+                if !whole {
                     pump.abandon();
                 }
             }
@@ -201,11 +243,25 @@ async fn part(
         }
     }
     let ended = pump.ended().await;
-    if whole && ended.is_ok() {
-        store.finish_lease(&lease).await.map_err(database::failed)?;
-    } else {
-        store.release_lease(&lease).await.map_err(database::failed)?;
+    for lease in leases {
+        if whole && ended.is_ok() {
+            store.finish_lease(lease).await.map_err(database::failed)?;
+        } else {
+            store.release_lease(lease).await.map_err(database::failed)?;
+        }
     }
     ended.map_err(connect::refused)?;
     Ok(recorded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_run_has_parts_for_those_who_join_it() {
+        for (agents, size) in [(0, 1), (1, 1), (16, 1), (31, 2), (181, 12), (3200, 200), (1_000_000, 200)] {
+            assert_eq!(part_size(agents), size, "{agents}");
+        }
+    }
 }
