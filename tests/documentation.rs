@@ -99,3 +99,65 @@ fn every_note_and_placeholder_and_key_of_an_input_is_documented() {
     let built = build.args(["card", "build", "--input"]).arg(&input).env_clear().output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
+
+/// One of every key of the input of `card build`.
+const EVERY_KEY: &str = r#"{
+    "name": "A", "description": "B", "version": "1.0.0", "card_url": "https://a.example.org/card.json", "image": "https://a.example.org/i.png",
+    "documentation_url": "https://a.example.org/docs", "provider": {"organization": "X"},
+    "interfaces": [{"url": "https://a.example.org/1"}, {"url": "https://a.example.org/2"}],
+    "capabilities": {"streaming": true, "push_notifications": true, "state_transition_history": true},
+    "input_modes": ["text/plain"], "output_modes": ["text/plain"],
+    "skills": [{"id": "s", "name": "S", "description": "Does.", "tags": ["t"], "examples": ["e"], "input_modes": ["text/plain"],
+        "output_modes": ["text/plain"], "price": {"amount": "1", "currency": "USD"}}],
+    "services": [{"name": "MCP", "endpoint": "https://a.example.org/mcp"}], "supported_trust": ["reputation"], "x402_support": true,
+    "active": true, "registrations": [{"agent_id": 1, "agent_registry": "eip155:1:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432"}],
+    "verification": {"service": "S"}, "display_name": "A", "tagline": "T", "wallet": "0x52908400098527886E0F7030069857D2E4169EE7",
+    "visibility": "public"}"#;
+
+/// The table says which format has a place for which key, and `card build` warns of exactly the others.
+#[test]
+fn what_a_format_has_no_place_for_is_what_the_table_says() {
+    use cardproof::card::build::{ChainIdentity, Format, Profile};
+    use cardproof::identity::{Network, TokenId};
+    let network = Network::built_in("testnet").unwrap();
+    let owner = "3z9dkoTnLi2HEZvjnmKrMec2Gk2NKcEhdi4PugDWzP4GQtZiFa".parse().unwrap();
+    let identity = ChainIdentity { token_id: Some(TokenId(1)), owner: Some(owner), ..ChainIdentity::unregistered(&network) };
+    let profile: Profile = serde_json::from_str(EVERY_KEY).unwrap();
+    let cards = std::fs::read_to_string("docs/cards.md").unwrap();
+    let (_, table) = cards.split_once("### What a format has no place for").unwrap();
+    let cells = |row: &str| -> Vec<String> { row.split('|').skip(1).map(|cell| cell.trim().to_owned()).collect() };
+    let mut rows = table.lines().filter(|line| line.starts_with("| `") || line.starts_with("| key")).map(cells);
+    let head = rows.next().unwrap();
+    let rows: Vec<Vec<String>> = rows.take_while(|row| row.len() == head.len()).collect();
+    let mut top_level = std::collections::BTreeSet::new();
+    for (column, format) in Format::ALL.into_iter().enumerate() {
+        assert_eq!(head[column + 1], format!("`{format}`"));
+        let lost = cardproof::card::convert::left_out(&profile, Some(&identity), format);
+        for row in &rows {
+            for key in row[0].split('`').skip(1).step_by(2) {
+                top_level.insert(key.split(['[', '.']).next().unwrap().to_owned());
+                let at = format!("/{}", key.replace("[]", "[0]").replace(['[', '.'], "/").replace(']', ""));
+                let is_lost = lost.iter().any(|lost| at == lost.pointer || at.starts_with(&format!("{}/", lost.pointer)));
+                assert_eq!(row[column + 1] == "–", is_lost, "{format} {at}: {lost:?}");
+            }
+        }
+    }
+    let every: serde_json::Map<String, serde_json::Value> = serde_json::from_str(EVERY_KEY).unwrap();
+    assert_eq!(top_level, every.into_iter().map(|(key, _)| key).collect(), "the table has every key");
+}
+
+#[test]
+fn the_template_of_the_documentation_fills_to_a_clean_card() {
+    use cardproof::anchor::flow::{fill, CardValues};
+    use cardproof::card::{lint, Document, LintContext};
+    use cardproof::identity::{Badge, TokenId, TESTNET};
+    let cards = std::fs::read_to_string("docs/cards.md").unwrap();
+    let template = cards.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let network = TESTNET.network();
+    let owner = "3z9dkoTnLi2HEZvjnmKrMec2Gk2NKcEhdi4PugDWzP4GQtZiFa".parse().unwrap();
+    let badge = Badge { contract: network.registry, token_id: TokenId(7) };
+    let filled = fill(template.as_bytes(), &CardValues { genesis: network.genesis, badge, owner }).unwrap();
+    assert_eq!(lint(&Document::parse(&filled), &LintContext::default()).findings, []);
+    let reading = cardproof::card::convert::read_bytes(&filled).unwrap();
+    assert_eq!(reading.identity.unwrap().cis8, network.cis8);
+}
