@@ -1,7 +1,11 @@
 //! Every example in the documentation that shows a command and its output is run (C-88).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::process::Command;
+
+use support::card_host::{Answer, CardHost};
 
 /// The examples of a document: each line after `$ ` in a `console` block, with the output that follows it.
 fn examples(text: &str) -> Vec<(String, String)> {
@@ -160,4 +164,35 @@ fn the_template_of_the_documentation_fills_to_a_clean_card() {
     assert_eq!(lint(&Document::parse(&filled), &LintContext::default()).findings, []);
     let reading = cardproof::card::convert::read_bytes(&filled).unwrap();
     assert_eq!(reading.identity.unwrap().cis8, network.cis8);
+}
+
+/// The block under "A local chain" is run as it is pasted, with free ports, and a host of the test's in the place of Python's.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_of_a_local_chain_runs_as_it_is_pasted() {
+    let readme = std::fs::read_to_string("README.md").unwrap();
+    let (_, section) = readme.split_once("## A local chain").unwrap();
+    let block = section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let card = folder.path().join("card.json");
+    let host = CardHost::http(move |_| Answer::ok(std::fs::read(&card).unwrap_or_default())).await;
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut script = block.to_owned();
+    for (as_written, here) in [
+        ("python3 -m http.server 8000 --bind 127.0.0.1", "sleep 60"),
+        ("http://127.0.0.1:8000/card.json", &*host.url("/card.json")),
+        ("cardproof devnet", &format!("cardproof devnet --port {port}")),
+    ] {
+        assert!(script.contains(as_written), "{as_written}: {block}");
+        script = script.replace(as_written, here);
+    }
+    let tool = std::path::Path::new(env!("CARGO_BIN_EXE_cardproof")).parent().unwrap().display();
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", &script]).current_dir(&folder).env_clear().kill_on_drop(true);
+    command.env("PATH", format!("{tool}:/usr/bin:/bin")).env("HOME", folder.path());
+    command.env("CARDPROOF_NODE", format!("http://127.0.0.1:{port}"));
+    let run = tokio::time::timeout(std::time::Duration::from_secs(60), command.output());
+    let output = run.await.expect("the example ends").unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("agent      0 of") && said.contains("(match)"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
