@@ -1,16 +1,17 @@
 //! Proves whether an AI agent's published card is the one anchored on the Concordium blockchain.
 //!
-//! The library is split by noun, in floors that import only from the floors below (each is a Cargo feature):
+//! The library is split by noun, in floors that import only from the floors below; a Cargo feature adds each:
 //!
-//! | floor | module | what |
-//! |---|---|---|
-//! | 4 | [`devnet`] | an embedded local chain that other programs can connect to |
-//! | 3 | [`anchor`] | transactions: build, sign, send, follow |
-//! | 2 | [`verify`], [`report`] | the verdict and its formats |
-//! | 2 | [`agent_list`] | the local agent list, and finding the card of a running agent |
-//! | 1 | [`chain`], [`fetch`], [`card`] | a node; an untrusted URI; the document |
-//! | 1 | `tls` (private) | what connecting to a node and to a host have in common, below both |
-//! | 0 | [`registry`], [`identity`], [`digest`], [`amount`], [`credentials`] | the standard, without I/O; always there |
+//! | floor | module | feature | what |
+//! |---|---|---|---|
+//! | 4 | [`devnet`] | `devnet` | an embedded local chain that other programs can connect to |
+//! | 3 | [`anchor`] | `anchor` | transactions: build, sign, send, follow |
+//! | 3 | [`audit`] | `audit` | many agents: targets, runs, their memory, what changed |
+//! | 2 | [`verify`], [`report`] | `verify` | the verdict and its formats |
+//! | 2 | [`agent_list`] | `agents` | the local agent list, and finding the card of a running agent |
+//! | 1 | [`chain`], [`fetch`], [`card`] | of the same name | a node; an untrusted URI; the document |
+//! | 1 | `tls` (private) | `chain` or `fetch` | what connecting to a node and to a host have in common, below both |
+//! | 0 | [`registry`], [`identity`], [`digest`], [`amount`], [`credentials`] | none | the standard, without I/O; always there |
 
 pub mod amount;
 pub mod credentials;

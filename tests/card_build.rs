@@ -4,7 +4,7 @@
 use cardproof::card::build::{
     build, Capabilities, ChainIdentity, Format, Interface, Price, Profile, Provider, Registration, Service, Skill,
 };
-use cardproof::card::convert::{convert, read, read_bytes};
+use cardproof::card::convert::{convert, left_out, read, read_bytes};
 use cardproof::card::{lint, recognise, Dialect, Document, LintContext, Severity};
 use cardproof::digest::Sha256Digest;
 use cardproof::identity::{Network, TokenId};
@@ -441,4 +441,29 @@ fn what_a_card_says_about_access_stays_in_its_dialect() {
     let new: Value = serde_json::from_slice(&converted.built.bytes).unwrap();
     assert_eq!((new["skills"][0]["security"][0]["k"][0].as_str(), converted.lost), (Some("read"), vec![]));
     assert_eq!(lost_of(card, Format::A2a), ["/skills/0/security"]);
+}
+
+#[test]
+fn a_registration_file_names_where_the_agent_is_reached() {
+    let services = |profile: &Profile| -> Value {
+        let built = build(profile, Some(&identity()), Format::Erc8004).unwrap();
+        serde_json::from_slice::<Value>(&built.bytes).unwrap()["services"].clone()
+    };
+    let one = Profile { interfaces: vec![Interface::http_json("https://a.example.org/a2a")], ..Profile::default() };
+    let one = Profile { name: "A".into(), description: "B".into(), ..one };
+    let expected = serde_json::json!([{"name": "A2A", "endpoint": "https://a.example.org/a2a", "version": "1.0"}]);
+    assert_eq!(services(&one), expected);
+    assert_eq!(left_out(&one, None, Format::Erc8004), []);
+    // An author who names an A2A service has said where, and is told that the interface is not.
+    let card = Service { name: "A2A".into(), endpoint: Some("https://a.example.org/agent-card.json".into()), version: None };
+    let both = Profile { services: vec![card], ..one };
+    assert_eq!(services(&both)[1], Value::Null);
+    assert_eq!(left_out(&both, None, Format::Erc8004)[0].pointer, "/interfaces/0");
+    // A conversion knows that such a service carries the interface.
+    let a2a = r#"{"name":"A","description":"B","version":"1.0.0","supportedInterfaces":[{"url":"https://a.example.org/a2a",
+        "protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}],"capabilities":{"streaming":true},"defaultInputModes":["text/plain"],
+        "defaultOutputModes":["text/plain"],"skills":[{"id":"s","name":"S","description":"D","tags":["t"]}]}"#;
+    let lost = lost_of(a2a, Format::Erc8004);
+    assert!(lost.iter().any(|pointer| pointer == "/supportedInterfaces/0/protocolBinding"), "{lost:?}");
+    assert!(lost.iter().all(|pointer| pointer != "/supportedInterfaces/0/url"), "{lost:?}");
 }

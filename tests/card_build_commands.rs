@@ -369,7 +369,7 @@ async fn card_set_keeps_the_type_of_a_field() {
     let ran = tool.run(&["card", "set", file, "active", "notabool"]).await;
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("/active is a boolean, and the value is a string"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("--as json or --as text"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("try: write true or false, or change") && ran.stderr.contains("--as json or --as text"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
     for (value, more, after) in
         [("false", &[][..], "false"), ("notabool", &["--as", "text"], "\"notabool\""), ("null", &["--as", "json"], "null")]
@@ -427,4 +427,41 @@ async fn a_url_that_nobody_can_fetch_is_a_usage_error_and_one_that_does_not_answ
         assert_eq!(tool.run(&["card", "lint", url]).await.code, code, "{url}");
     }
     assert_eq!(tool.run(&["card", "fetch", "ftp://a.example"]).await.code, 2);
+}
+
+#[tokio::test]
+async fn what_the_format_of_a_built_card_has_no_place_for_is_told() {
+    let tool = Tool::plain();
+    let more = "tagline = \"Again and again\"\nwallet = \"0x52908400098527886E0F7030069857D2E4169EE7\"\n";
+    let input = write(&tool, "in.toml", format!("{more}{INPUT}price = {{ amount = \"1\", currency = \"USD\" }}\n"));
+    let args = ["card", "build", "--input", &input, "--agent", "484", "--owner", OWNER];
+    let ran = tool.run(&args).await;
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for at in ["/tagline", "/wallet", "/skills/0/price"] {
+        let line = format!("warning: {at}: combined has no place for it, so it is not in the new card");
+        assert!(ran.stderr.lines().any(|said| said == line), "{at}: {}", ran.stderr);
+    }
+    let document = tool.run(&[&args[..], &["--json", "--format", "erc8004"]].concat()).await.json();
+    assert_valid("card-build", &document);
+    let lost: Vec<&str> = document["lost"].as_array().unwrap().iter().map(|lost| lost["pointer"].as_str().unwrap()).collect();
+    assert_eq!(lost, ["/version", "/tagline", "/wallet", "/skills"], "{document}");
+    assert!(document["card"].as_str().unwrap().contains("https://echo.example.org/a2a"), "{document}");
+    let ran = tool.run(&[&args[..], &["--format", "a2a-0.x"]].concat()).await;
+    assert!(ran.stderr.contains("a2a-0.x has no place for the agent's token"), "{}", ran.stderr);
+    let ran = tool.run(&["card", "build", "--input", &input]).await;
+    assert!(ran.stderr.contains("build it again with --agent <id> once it is registered"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_lint_sees_a_placeholder_in_any_text() {
+    let tool = Tool::plain();
+    let card = r#"{"name": "Echo {{badge}}", "description": "I am {{ token_id }} of {}.", "url": "https://a.example.org", "version": "1.0.0",
+        "capabilities": {}, "x": [{"y": "{{owner}}"}], "z": "{{}} {{{{"}"#;
+    let ran = tool.run(&["card", "lint", &write(&tool, "card.json", card), "--json"]).await;
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let document = ran.json();
+    let findings = document.pointer("/findings").and_then(|list| list.as_array()).unwrap_or_else(|| panic!("{document}"));
+    let found = findings.iter().filter(|finding| finding["code"] == "placeholder");
+    let found: Vec<&str> = found.map(|finding| finding["pointer"].as_str().unwrap()).collect();
+    assert_eq!(found, ["/name", "/description", "/x/0/y"]);
 }

@@ -432,3 +432,16 @@ fn c_70_a_stdout_that_takes_nothing_is_a_failure_for_help_too() {
         assert!(stderr(&output).contains("stdout could not be written"), "{args:?}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn several_nodes_have_a_comma_between_them_and_a_space_is_called_a_fault() {
+    let nodes = |separator: &str| {
+        let urls = ["http://127.0.0.1:9", "http://127.0.0.1:10"].join(separator);
+        cardproof(&["verify", "1", "--network", "testnet", "--quorum", "3"]).env("CARDPROOF_NODE", urls).output().unwrap()
+    };
+    let spaced = nodes(" ");
+    assert_eq!(code(&spaced), 2);
+    assert!(stderr(&spaced).contains("has a space in it") && stderr(&spaced).contains("comma"), "{}", stderr(&spaced));
+    assert!(stderr(&nodes(",")).contains("2 are given"), "{}", stderr(&nodes(",")));
+    assert!(stdout(&run(&["verify", "--help"])).contains("commas between several"));
+}

@@ -189,6 +189,11 @@ async fn a_block_of_the_past_is_judged_by_its_own_record() {
         let result = result(&then);
         assert_eq!((result["match"].as_bool(), result["block"]["height"].as_str()), (Some(true), Some(height.as_str())));
     }
+    let newest = net.last_finalized().height.to_string();
+    let differs = verify(&tool, agent, &["--at-block", &newest]).await;
+    assert_eq!(differs.code, 1);
+    assert!(differs.stderr.contains("the card is the one served today"), "{}", differs.stderr);
+    assert!(!now.stderr.contains("served today"), "{}", now.stderr);
     let early = verify(&tool, agent, &["--at-block", "0"]).await;
     assert_eq!(result(&early)["reason"], "agent_not_found");
     let unknown = verify(&tool, agent, &["--at-block", "999999999"]).await;
@@ -316,6 +321,12 @@ async fn the_agents_of_a_local_list_are_verified_and_the_others_named() {
     let ran = tool.run(&["verify", "--agents", path, "--json", "--allow-http", "--allow-private"]).await;
     assert_eq!((ran.code, result(&ran)["match"].as_bool()), (0, Some(true)), "{}", ran.stderr);
     assert_eq!(ran.json()["summary"]["agents"], 1);
+    assert_valid("verify", &ran.json());
+    let skipped = serde_json::json!([
+        { "name": "nowhere", "why": "the list names no token of it on chain" },
+        { "name": "elsewhere", "why": "it is on another network than devnet" },
+    ]);
+    assert_eq!(ran.json()["skipped"], skipped, "a program must not think them verified");
     for name in ["elsewhere", "nowhere"] {
         assert!(ran.stderr.contains(&format!("{name} is not verified")), "{}", ran.stderr);
     }
@@ -380,6 +391,15 @@ async fn doctor_says_a_line_for_each_thing() {
     assert_eq!(wrong.code, 1, "{}", wrong.stdout);
     let absent = tool.run(&["doctor", "--node", "http://127.0.0.1:9"]).await;
     assert_eq!(absent.code, 3, "{}", absent.stdout);
+    assert!(absent.stdout.contains("try: start this chain with cardproof devnet"), "{}", absent.stdout);
+    let absent = tool.run(&["doctor", "--node", "http://127.0.0.1:9", "--json"]).await.json();
+    assert_valid("doctor", &absent);
+    assert!(absent["checks"].as_array().unwrap().iter().any(|check| check["hint"].is_string()), "{absent}");
+    // A web server is no node.
+    let web = CardHost::http(|_| Answer::status(404)).await;
+    let no_node = tool.run(&["doctor", "--node", &web.url("")]).await;
+    assert_eq!(no_node.code, 3, "{}", no_node.stdout);
+    assert!(no_node.stdout.contains("is no gRPC node but a web server"), "{}", no_node.stdout);
     let foreign = tool.run(&["doctor", "--genesis-hash", &"ab".repeat(32)]).await;
     assert_eq!(foreign.code, 2, "{}", foreign.stdout);
 }

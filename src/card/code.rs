@@ -60,7 +60,7 @@ codes! {
     UnsafeCharacter "unsafe_character" Warning "A name or description holds a character that can hide or reorder text."
     EmptyDescription "empty_description" Warning "The description says nothing."
 
-    Placeholder "placeholder" Error "A value is the placeholder of an example."
+    Placeholder "placeholder" Error "A value is the placeholder of an example, or has one such as {{badge}} in it."
     VersionNotSemver "version_not_semver" Error "The version is not a semantic version."
     VersionUnusual "version_unusual" Info "The version is not a semantic version, which the dialect recommends."
     NameNotUrlSafe "name_not_url_safe" Error "The name routes requests, and holds characters that a URL cannot."

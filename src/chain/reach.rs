@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use concordium_rust_sdk::v2::generated::{queries_client::QueriesClient, Empty};
 use futures_util::future::join_all;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{lookup_host, TcpStream};
 use tokio::time::timeout;
 
@@ -18,7 +19,7 @@ const STEP: Duration = Duration::from_secs(2);
 
 /// Says why a node cannot be reached: which addresses were tried, and whether the scheme was mixed up.
 ///
-/// The one thing that is sent is the question for the consensus status, which is public.
+/// What is sent is the question for the consensus status, which is public, and one for what any web server answers.
 pub(super) async fn explain(target: &Target, settings: &NodeSettings, cause: &str) -> String {
     let addresses: Vec<SocketAddr> = match timeout(STEP, lookup_host((target.host.as_str(), target.port))).await {
         Ok(Ok(found)) => found.collect(),
@@ -33,6 +34,9 @@ pub(super) async fn explain(target: &Target, settings: &NodeSettings, cause: &st
     if speaks_other_scheme(target, settings).await {
         let (wrong, right) = if target.tls { ("does not speak TLS", "http") } else { ("speaks TLS", "https") };
         return format!("the port at {tried} {wrong}: write {right}:// instead");
+    }
+    if !target.tls && join_all(addresses.iter().map(|address| answers_in_http1(*address))).await.contains(&true) {
+        return format!("what listens at {tried} is no gRPC node but a web server that speaks HTTP/1");
     }
     format!("{cause} (tried {tried})")
 }
@@ -51,6 +55,18 @@ pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
 
 async fn listens(address: SocketAddr) -> bool {
     matches!(timeout(STEP, TcpStream::connect(address)).await, Ok(Ok(_)))
+}
+
+/// Whether a web server listens there, which understands nothing of HTTP/2; a node understands nothing of HTTP/1.
+async fn answers_in_http1(address: SocketAddr) -> bool {
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.write_all(format!("OPTIONS * HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes()).await?;
+        let mut start = [0; 7];
+        stream.read_exact(&mut start).await?;
+        Ok::<_, std::io::Error>(start == *b"HTTP/1.")
+    };
+    matches!(timeout(STEP, ask).await, Ok(Ok(true)))
 }
 
 /// `localhost` may mean only one of the two loopback addresses to the resolver, and the node may listen at the other.

@@ -1,4 +1,5 @@
 use cardproof::chain::{diagnose, AtBlock, Finding, Health};
+use cardproof::identity::Network;
 use serde::Serialize;
 
 use super::config::Config;
@@ -34,6 +35,9 @@ struct CheckDocument {
     name: &'static str,
     status: &'static str,
     message: String,
+    /// What to do about a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
 }
 
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
@@ -47,12 +51,17 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     if output.json {
         let checks = findings
             .iter()
-            .map(|finding| CheckDocument { name: finding.name, status: status(finding.health), message: finding.message.clone() })
+            .map(|finding| CheckDocument {
+                name: finding.name,
+                status: status(finding.health),
+                message: finding.message.clone(),
+                hint: hint(finding, &network),
+            })
             .collect();
         let ok = findings.iter().all(|finding| finding.health != Health::Bad);
         shell.document(&DoctorDocument { schema: "cardproof.doctor/1", ok, checks });
     } else {
-        findings.iter().for_each(|finding| show(finding, shell));
+        findings.iter().for_each(|finding| show(finding, hint(finding, &network), shell));
     }
     Ok(exit(&findings))
 }
@@ -81,7 +90,22 @@ fn status(health: Health) -> &'static str {
     }
 }
 
-fn show(finding: &Finding, shell: &Shell) {
+/// What to do about a failure.
+fn hint(finding: &Finding, network: &Network) -> Option<&'static str> {
+    let is_devnet = Network::built_in("devnet").is_some_and(|devnet| devnet.genesis == network.genesis);
+    match finding.name {
+        _ if finding.health != Health::Bad => None,
+        "node" if is_devnet => Some("start this chain with cardproof devnet, or name another node with --node <URL>"),
+        "node" => Some("name another node with --node <URL>"),
+        "network" => Some("choose the network with --network, or its genesis block with --genesis-hash"),
+        "registry" => Some("check --contract and --network"),
+        "finalized_block" => Some("wait until the node has caught up, or accept older blocks with --max-block-age"),
+        "tls_roots" => Some("name certificate authorities with --ca-file, or leave --native-roots out"),
+        _ => None,
+    }
+}
+
+fn show(finding: &Finding, hint: Option<&str>, shell: &Shell) {
     let style = match finding.health {
         Health::Good => Style::Green,
         Health::Warning => Style::Yellow,
@@ -92,6 +116,9 @@ fn show(finding: &Finding, shell: &Shell) {
         (Style::Dim, &format!("{:<16}", finding.name)),
         (Style::Plain, &finding.message),
     ]);
+    if let Some(hint) = hint {
+        shell.styled(&[(Style::Plain, &" ".repeat(24)), (Style::Dim, "try: "), (Style::Plain, hint)]);
+    }
 }
 
 fn exit(findings: &[Finding]) -> Exit {

@@ -52,7 +52,8 @@ pub(crate) struct NetworkOptions {
 pub(crate) struct NodeOptions {
     #[command(flatten)]
     pub(crate) network: NetworkOptions,
-    /// URL of a node's gRPC API v2; repeat it to have others to fall back on [default: the network's]
+    /// URL of a node's gRPC API v2; repeat it, or write commas between several, to have others to fall back on [default: the
+    /// network's]
     #[arg(long, value_name = "URL", env = "CARDPROOF_NODE", value_delimiter = ',')]
     pub(crate) node: Vec<String>,
     /// Believe only what this many of the nodes agree on

@@ -137,6 +137,10 @@ impl NodeChoice {
             return Err(CliError::refused("configuration", format!("no node is known for the network {}", network.name))
                 .hint("name one with --node <URL>"));
         }
+        if urls.iter().any(|url| url.trim().contains(char::is_whitespace)) {
+            return Err(CliError::usage("the URL of a node has a space in it, and no URL has")
+                .hint("write a comma between several nodes (--node, CARDPROOF_NODE), or repeat --node"));
+        }
         if let Some(bare) = urls.iter().find(|url| !url.contains("://")) {
             return Err(without_scheme(bare));
         }

@@ -12,14 +12,32 @@ use super::input;
 use super::settings::NetworkSettings;
 use super::shell::Shell;
 
-/// The agents, each once, in the order they were named; those of `list` come last.
+/// An agent of a list that is left out.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct Skipped {
+    /// What the list calls it.
+    pub(crate) name: String,
+    /// Why, the end of a sentence.
+    pub(crate) why: String,
+}
+
+/// Which agents a command is about.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    /// Each once, in the order they were named; those of a list come last.
+    pub(crate) targets: Vec<(ContractAddress, TokenId)>,
+    /// Those of the list that cannot be verified.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// The agents that were named, and those of `list`.
 pub(crate) fn select(
     names: &[String],
     list: Option<&Path>,
     network: &NetworkSettings,
     shell: &Shell,
-) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
-    let mut targets = Vec::new();
+) -> Result<Selection, CliError> {
+    let Selection { mut targets, mut skipped } = Selection::default();
     for name in names {
         if name == "-" {
             targets.extend(of_lines(
@@ -32,14 +50,16 @@ pub(crate) fn select(
         }
     }
     if let Some(path) = list {
-        targets.extend(of_list(path, network, shell)?);
+        let listed = read_list(path, network, shell)?;
+        targets.extend(listed.targets);
+        skipped = listed.skipped;
     }
     if targets.is_empty() {
         return Err(CliError::refused("empty_selection", "no agent was named, so nothing was verified"));
     }
     let mut seen = HashSet::new();
     targets.retain(|target| seen.insert(*target));
-    Ok(targets)
+    Ok(Selection { targets, skipped })
 }
 
 /// The token that one name means.
@@ -93,22 +113,30 @@ pub(crate) fn of_list(
     network: &NetworkSettings,
     shell: &Shell,
 ) -> Result<Vec<(ContractAddress, TokenId)>, CliError> {
+    Ok(read_list(path, network, shell)?.targets)
+}
+
+fn read_list(path: &Path, network: &NetworkSettings, shell: &Shell) -> Result<Selection, CliError> {
     let unusable = |error: agent_list::ListError| CliError::usage(error.to_string());
     if !path.exists() {
         return Err(CliError::usage(format!("there is no agent list at {}", path.display())));
     }
     let found = ListFile::at(path).and_then(|file| file.read()).and_then(|list| agent_list::targets(&list)).map_err(unusable)?;
+    let Selection { mut targets, mut skipped } = Selection::default();
+    let mut skip = |name: &str, why: String| {
+        shell.warning(&format!("{name} is not verified: {why}"));
+        skipped.push(Skipped { name: name.to_owned(), why });
+    };
     for name in &found.without {
-        shell.warning(&format!("{name} is not verified: the list names no token of it on chain"));
+        skip(name, "the list names no token of it on chain".into());
     }
-    let mut targets = Vec::new();
     for agent in &found.agents {
         if agent.token.chain == network.network.caip2() {
             shell.detail(&format!("{} is agent {}", agent.name, agent.token.badge));
             targets.push(network.locate(&AgentName::Caip19(agent.token))?);
         } else {
-            shell.warning(&format!("{} is not verified: it is on another network than {}", agent.name, network.network.name));
+            skip(&agent.name, format!("it is on another network than {}", network.network.name));
         }
     }
-    Ok(targets)
+    Ok(Selection { targets, skipped })
 }

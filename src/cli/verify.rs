@@ -9,6 +9,7 @@ use cardproof::identity::{ContractAddress, TokenId};
 use cardproof::report::{ReportDocument, VerifyDocument};
 use cardproof::verify::{settled, LintCheck, Verdict, Verifier, VerifySettings};
 use futures_util::stream::{self, StreamExt};
+use serde::Serialize;
 
 use super::config::Config;
 use super::connect;
@@ -18,7 +19,7 @@ use super::settings::NetworkSettings;
 use super::shell::Shell;
 use super::signals::Ends;
 use super::tally::ExitOptions;
-use super::targets;
+use super::targets::{self, Selection, Skipped};
 
 /// How many agents are checked at once.
 const CONCURRENCY: usize = 16;
@@ -72,7 +73,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<Exit, CliError> {
     let mut tally = args.exit.tally()?;
     let config = Config::load(output.config.as_deref())?;
-    let mut results = Results { shell, json: output.json, jsonl: args.jsonl, verdicts: Vec::new(), shown: 0 };
+    let mut results = Results { shell, json: output.json, jsonl: args.jsonl, verdicts: Vec::new(), shown: 0, skipped: None };
     if let Some(expected) = args.expect_hash {
         let verdict = expected_digest(args, expected, &config)?;
         tally.add(&verdict);
@@ -81,14 +82,17 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         return Ok(tally.exit());
     }
     let network = NetworkSettings::resolve(&args.node.network, &config)?;
-    let targets = targets::select(&args.agents, args.list.as_deref(), &network, shell)?;
+    let Selection { targets, skipped } = targets::select(&args.agents, args.list.as_deref(), &network, shell)?;
+    results.skipped = args.list.is_some().then_some(skipped);
     let alone = targets.len() == 1;
     let work = async {
+        let mut is_other = false;
         let mut each = |place, verdict| {
             if tally.add(&verdict) {
                 let agent = verdict.subject.as_ref().map_or(String::new(), |subject| format!("agent {} ", subject.token_id));
                 shell.warning(&format!("{agent}is revoked, which --require-active counts as a mismatch"));
             }
+            is_other |= verdict.matches() == Some(false);
             results.add(place, verdict);
         };
         let mut ends = Ends::listen()?;
@@ -101,6 +105,10 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             }
         }
         results.finish();
+        if is_other && args.at_block.is_some() {
+            shell
+                .note("the record is that of --at-block, and the card is the one served today: one changed since does not match");
+        }
         Ok(tally.exit())
     };
     if alone {
@@ -171,6 +179,17 @@ struct Results<'a> {
     /// By place in the list; a report for people and a document come in the order the agents were named.
     verdicts: Vec<Option<Verdict>>,
     shown: usize,
+    /// Which agents of a list are not verified, when there is a list.
+    skipped: Option<Vec<Skipped>>,
+}
+
+/// The document of all verdicts, with what only a command knows.
+#[derive(Serialize)]
+struct WithSkipped {
+    #[serde(flatten)]
+    document: VerifyDocument,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<Vec<Skipped>>,
 }
 
 impl Results<'_> {
@@ -198,7 +217,8 @@ impl Results<'_> {
         }
         if self.json {
             let verdicts: Vec<Verdict> = self.verdicts.drain(..).flatten().collect();
-            self.shell.document(&VerifyDocument::of(&verdicts));
+            let document = VerifyDocument::of(&verdicts);
+            self.shell.document(&WithSkipped { document, skipped: self.skipped.take() });
         } else {
             let rest: Vec<&Verdict> = self.verdicts.iter().skip(self.shown).flatten().collect();
             rest.into_iter().for_each(|verdict| self.show(verdict));

@@ -95,6 +95,7 @@ const CASES: &[Case] = &[
         Code::Placeholder,
         "/metadata/crypto_wallet/address",
     ),
+    ("erc8004", "\"Weather Desk\"", "\"Weather {{badge}}\"", Code::Placeholder, "/name"),
     (SOCIETY, "ws-agent://research-pro", "ws-agent://{name}", Code::Placeholder, "/url"),
     (
         COMBINED,

@@ -87,7 +87,7 @@ impl<'a> BadgeExtension<'a> {
             (identity, identity.and_then(ChainIdentity::caip19), identity.and_then(ChainIdentity::owner_caip10))
         else {
             notes.push(
-                "the agent's token and owner are not known, so the card carries no badge; build it again once it is registered"
+                "the agent's token and owner are not known, so the card carries no badge; build it again with --agent <id> once it is registered"
                     .into(),
             );
             return None;
@@ -161,7 +161,7 @@ pub(super) fn legacy<'a>(
     let missing = |field| BuildError::Missing { format: format.as_str(), field };
     let identity = identity.ok_or(missing("the network and registry (--network)"))?;
     if identity.token_id.is_none() || identity.owner.is_none() {
-        notes.push("the agent's token or owner is not known, so the concordium object lacks it; build the card again once it is registered".into());
+        notes.push("the agent's token or owner is not known, so the concordium object lacks it; build the card again with --agent <id> once it is registered".into());
     }
     // The documentation writes this dialect's chain as an alias, where it has one.
     let alias = identity.network_name().map(|name| format!("concordium:{name}"));

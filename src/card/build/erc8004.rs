@@ -18,7 +18,8 @@ struct ServicePart<'a> {
     version: Option<&'a str>,
 }
 
-/// The services said and, where the card's own place is known and not among them, an `A2A` one that names it.
+/// The services said and, unless an `A2A` one is among them, where A2A is spoken: for a card that is an A2A card too its own
+/// place, when that is known; for a registration file alone the interfaces, for which it has no other place.
 fn services(profile: &Profile, is_a2a: bool) -> Vec<ServicePart<'_>> {
     let said = profile.services.iter().map(|service| ServicePart {
         name: &service.name,
@@ -26,12 +27,12 @@ fn services(profile: &Profile, is_a2a: bool) -> Vec<ServicePart<'_>> {
         version: service.version.as_deref(),
     });
     let has_a2a = profile.services.iter().any(|service| service.name.eq_ignore_ascii_case("A2A"));
-    let own = profile.card_url.as_deref().filter(|_| is_a2a && !has_a2a).map(|url| ServicePart {
-        name: "A2A",
-        endpoint: Some(url),
-        version: profile.interfaces.first().map(|interface| interface.version.as_str()),
-    });
-    own.into_iter().chain(said).collect()
+    let a2a = |endpoint, version| ServicePart { name: "A2A", endpoint: Some(endpoint), version };
+    let own = profile.card_url.as_deref().filter(|_| is_a2a && !has_a2a);
+    let own = own.map(|url| a2a(url, profile.interfaces.first().map(|interface| interface.version.as_str())));
+    let reached = profile.interfaces.iter().filter(|_| !is_a2a && !has_a2a);
+    let reached = reached.map(|interface| a2a(&interface.url, Some(&interface.version)));
+    own.into_iter().chain(reached).chain(said).collect()
 }
 
 #[derive(Debug, Serialize)]

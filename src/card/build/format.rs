@@ -106,6 +106,8 @@ impl Format {
             matches!(
                 aspect,
                 Name | Description
+                    | Interfaces
+                    | FurtherInterfaces
                     | Image
                     | Services
                     | ServiceVersions

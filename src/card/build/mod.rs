@@ -1,7 +1,7 @@
 //! Making a card: from what it should say ([`Profile`]) and where its agent stands on chain ([`ChainIdentity`]) to bytes.
 //!
 //! The bytes are the same on every machine and in every run: two-space indentation, the documentation's key order, a
-//! final newline. What a dialect cannot say is left out here; [`crate::card::convert`] tells which that was.
+//! final newline. What a dialect cannot say is left out here; [`crate::card::convert::left_out`] tells which that is.
 
 mod a2a;
 mod chain_identity;

@@ -1,9 +1,11 @@
 //! From one dialect to another: reading what a card says, and telling what the other dialect cannot say.
 
 mod identity;
+mod left_out;
 mod read;
 mod reader;
 
+pub use left_out::left_out;
 pub use read::read;
 
 pub use reader::Understood;
@@ -59,7 +61,10 @@ pub struct Conversion {
 pub fn convert(reading: &Reading, format: Format) -> Result<Conversion, BuildError> {
     let built = build(&reading.profile, reading.identity.as_ref(), format)?;
     let new: Value = serde_json::from_slice(&built.bytes)?;
-    let said: HashSet<String> = read(&new).understood.into_iter().flat_map(|value| value.facts).collect();
+    let mut said: HashSet<String> = read(&new).understood.into_iter().flat_map(|value| value.facts).collect();
+    if format == Format::Erc8004 {
+        said.extend(read(&interfaces_among_services(&new)).understood.into_iter().flat_map(|value| value.facts));
+    }
     let lacking = |value: &&Understood| !value.facts.iter().all(|fact| said.contains(fact));
     let understood = reading.understood.iter().filter(lacking).map(|value| Lost {
         pointer: value.pointer.clone(),
@@ -77,6 +82,16 @@ pub fn convert(reading: &Reading, format: Format) -> Result<Conversion, BuildErr
     lost.sort_by(|a, b| a.pointer.cmp(&b.pointer));
     lost.dedup_by(|a, b| a.pointer == b.pointer);
     Ok(Conversion { built, lost })
+}
+
+/// The interfaces that a registration file names as services, in the words of a card that has interfaces.
+fn interfaces_among_services(card: &Value) -> Value {
+    let services = card.get("services").and_then(Value::as_array).into_iter().flatten();
+    let interfaces: Vec<Value> = services
+        .filter(|service| service.get("name").and_then(Value::as_str) == Some("A2A"))
+        .map(|service| serde_json::json!({ "url": service.get("endpoint"), "protocolVersion": service.get("version") }))
+        .collect();
+    serde_json::json!({ "supportedInterfaces": interfaces })
 }
 
 /// What reading a document as a value changes: of a key that stands twice only the last value is seen, and integers of more than

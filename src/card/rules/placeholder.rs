@@ -1,10 +1,12 @@
 use super::site::{Role, Site};
 use super::{Findings, Rule, Subject};
+use crate::card::document::Kind;
 use crate::card::findings::quote;
 use crate::card::Code;
 use crate::identity::ContractAddress;
 
-/// A value copied from an example: `TKN1A2B3C4...`, `0x1234...abcd`, `https://...`, `ws-agent://{name}`.
+/// A value copied from an example: `TKN1A2B3C4...`, `0x1234...abcd`, `https://...`, `ws-agent://{name}`. And in any text one of
+/// those that a registration in two steps fills in: `{{badge}}`.
 pub(super) struct Placeholder;
 
 impl Rule for Placeholder {
@@ -15,7 +17,36 @@ impl Rule for Placeholder {
                 format!("{} is the placeholder of an example; put the real value in its place.", quote(text))
             });
         }
+        let mut waiting = vec![subject.root];
+        while let Some(node) = waiting.pop() {
+            match &node.kind {
+                Kind::Object(members) => waiting.extend(members.iter().rev().map(|member| &member.value)),
+                Kind::Array(items) => waiting.extend(items.iter().rev()),
+                Kind::String(text) if subject.placeholders.iter().all(|site| site.node.span.start != node.span.start) => {
+                    if let Some(name) = unfilled(text) {
+                        findings.add(Code::Placeholder, node.span.start, || {
+                            format!(
+                                "{} is not filled in; put the real value in its place, as register --two-step does.",
+                                quote(name)
+                            )
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
     }
+}
+
+/// The first name in two pairs of braces: what a registration in two steps fills in, or refuses when it does not know it.
+fn unfilled(text: &str) -> Option<&str> {
+    const LONGEST_NAME: usize = 100;
+    text.match_indices("{{").filter(|_| !text.starts_with("data:")).find_map(|(at, _)| {
+        let inner = text.get(at + 2..)?.split_once("}}")?.0;
+        let is_name =
+            inner.len() <= LONGEST_NAME && inner.contains(char::is_alphanumeric) && !inner.contains(['{', '}', '"', '\n', '\r']);
+        is_name.then(|| text.get(at..at + inner.len() + 4)).flatten()
+    })
 }
 
 /// Whether a value stands for one that its author has yet to fill in.

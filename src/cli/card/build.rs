@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
 
-use cardproof::card::build::{build, BuildError, Format, Interface, Profile, Provider, Service, Skill, Verification};
+use cardproof::card::build::{build, Aspect, BuildError, Format, Interface, Profile, Provider, Service, Skill, Verification};
+use cardproof::card::convert::left_out;
 
 use super::identity::{self, IdentityOptions};
-use super::write::{self, Made};
+use super::write::{self, LostDocument, Made};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::input;
 use crate::cli::options::{NodeOptions, OutputOptions, TlsOptions};
@@ -106,16 +107,23 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let mut profile = args.input.as_deref().map_or(Ok(Profile::default()), read_input)?;
     args.content.apply(&mut profile)?;
     let known = identity::resolve(&args.identity, &args.node, &args.tls, output)?;
+    let is_url_of_chain = profile.card_url.is_none() && known.agent_uri.is_some();
     profile.card_url = profile.card_url.or(known.agent_uri);
     if shell.can_ask() && args.input.as_deref() != Some(Path::new("-")) {
         ask_missing(&mut profile, args.format, &mut |question| shell.answer(question))?;
     }
-    let built = build(&profile, Some(&known.identity), args.format).map_err(failed)?;
+    let mut lost = left_out(&profile, Some(&known.identity), args.format);
+    // Nobody misses what nobody wrote.
+    lost.retain(|lost| !is_url_of_chain || lost.pointer != "/card_url");
+    let mut built = build(&profile, Some(&known.identity), args.format).map_err(failed)?;
+    if args.identity.agent.is_some() && !args.format.carries(Aspect::Identity) {
+        built.notes.push(format!("{} has no place for the agent's token, so the card carries no badge", args.format));
+    }
     let made = Made {
         schema: "cardproof.card-build/1",
         format: args.format,
         built: &built,
-        lost: None,
+        lost: lost.into_iter().map(LostDocument::from).collect(),
         card_url: profile.card_url.as_deref(),
         out: args.out.as_deref(),
     };

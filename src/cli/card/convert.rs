@@ -48,14 +48,13 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         reading.identity = Some(known.identity);
     }
     let conversion = convert(&reading, args.to).map_err(failed)?;
-    let lost: Vec<LostDocument> =
-        conversion.lost.into_iter().map(|lost| LostDocument { pointer: lost.pointer, message: lost.message }).collect();
+    let lost: Vec<LostDocument> = conversion.lost.into_iter().map(LostDocument::from).collect();
     let is_lossy = !lost.is_empty();
     let made = Made {
         schema: "cardproof.card-convert/1",
         format: args.to,
         built: &conversion.built,
-        lost: Some(lost),
+        lost,
         card_url: reading.profile.card_url.as_deref(),
         out: args.out.as_deref(),
     };

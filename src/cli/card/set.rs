@@ -66,8 +66,12 @@ pub(super) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
     let old = document.get(&pointer);
     let value = json_text(&args.value, args.kind, old).map_err(|is| {
         let stands = old.map_or("nothing", Node::type_name);
-        CliError::usage(format!("{shown}: {pointer} is {stands}, and the value is {is}"))
-            .hint("change the field's type with --as json or --as text")
+        CliError::usage(format!("{shown}: {pointer} is {stands}, and the value is {is}")).hint(match old {
+            Some(node) if matches!(node.kind, cardproof::card::Kind::Bool(_)) => {
+                "write true or false, or change the field's type with --as json or --as text"
+            }
+            _ => "change the field's type with --as json or --as text",
+        })
     })?;
     let changed = set(&bytes, &pointer, &value).map_err(|error| CliError::usage(format!("{shown}: {error}")))?;
     let path = args.out.as_ref().unwrap_or(&args.file);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cardproof::agent_list::replace_file;
 use cardproof::card::build::{Built, Format};
+use cardproof::card::convert::Lost;
 use cardproof::card::{lint, Document, Finding, LintContext, Severity};
 use serde::Serialize;
 
@@ -25,15 +26,21 @@ pub(super) struct CardDocument {
     pub(super) notes: Vec<String>,
     /// What a lint finds in the card.
     pub(super) findings: Vec<Finding>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) lost: Option<Vec<LostDocument>>,
+    /// What of the input, or of the old card, it lacks.
+    pub(super) lost: Vec<LostDocument>,
 }
 
-/// What a conversion could not carry.
+/// What could not be carried.
 #[derive(Serialize)]
 pub(super) struct LostDocument {
     pub(super) pointer: String,
     pub(super) message: String,
+}
+
+impl From<Lost> for LostDocument {
+    fn from(lost: Lost) -> Self {
+        Self { pointer: lost.pointer, message: lost.message }
+    }
 }
 
 /// A card that was made, and where it goes.
@@ -42,8 +49,8 @@ pub(super) struct Made<'a> {
     pub(super) schema: &'static str,
     pub(super) format: Format,
     pub(super) built: &'a Built,
-    /// What a conversion lost; `None` when nothing was converted.
-    pub(super) lost: Option<Vec<LostDocument>>,
+    /// What a conversion, or the format of a card that is built, has no place for.
+    pub(super) lost: Vec<LostDocument>,
     /// Where it will be hosted.
     pub(super) card_url: Option<&'a str>,
     /// The file to write; stdout without one.
@@ -66,7 +73,7 @@ pub(super) fn card(made: Made<'_>, shell: &Shell, output: &OutputOptions) -> Res
         }
     }
     built.notes.iter().for_each(|note| shell.note(&format!("note: {note}")));
-    lost.iter().flatten().for_each(|lost| shell.warning(&format!("{}: {}", lost.pointer, lost.message)));
+    lost.iter().for_each(|lost| shell.warning(&format!("{}: {}", lost.pointer, lost.message)));
     if output.json {
         shell.document(&CardDocument {
             schema,
