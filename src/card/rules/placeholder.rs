@@ -38,14 +38,15 @@ impl Rule for Placeholder {
     }
 }
 
-/// The first name in two pairs of braces: what a registration in two steps fills in, or refuses when it does not know it.
+/// What a registration in two steps fills in.
+const FILLED_IN: [&str; 8] = ["badge", "caip19", "token_id", "chain", "owner", "owner_caip10", "registry", "registry_caip10"];
+
+/// The first of [`FILLED_IN`] in two pairs of braces, however it is spelled. Other names are a skill's own: `Weather in {{city}}`.
 fn unfilled(text: &str) -> Option<&str> {
-    const LONGEST_NAME: usize = 100;
-    text.match_indices("{{").filter(|_| !text.starts_with("data:")).find_map(|(at, _)| {
+    text.match_indices("{{").find_map(|(at, _)| {
         let inner = text.get(at + 2..)?.split_once("}}")?.0;
-        let is_name =
-            inner.len() <= LONGEST_NAME && inner.contains(char::is_alphanumeric) && !inner.contains(['{', '}', '"', '\n', '\r']);
-        is_name.then(|| text.get(at..at + inner.len() + 4)).flatten()
+        let name = inner.trim().to_ascii_lowercase().replace('-', "_");
+        FILLED_IN.contains(&name.as_str()).then(|| text.get(at..at + inner.len() + 4)).flatten()
     })
 }
 
