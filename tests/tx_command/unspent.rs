@@ -191,3 +191,13 @@ async fn a_sponsored_transaction_is_shown_and_neither_signed_nor_sent() {
     }
     assert_eq!(bench.sent_by(1).await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sponsors_signature_to_come_is_no_energy_for_the_contract() {
+    let bench = Bench::new().await;
+    let vector: Value = serde_json::from_str(include_str!("../vectors/sponsored.json")).unwrap();
+    for item in ["blockItemHex", "unsponsoredHex"] {
+        let json = bench.run(&["tx", "inspect", vector[item].as_str().unwrap(), "--json"]).await.code(0).json();
+        assert_eq!(json["execution_energy"], vector["maxContractExecutionEnergy"].to_string(), "{item}");
+    }
+}
