@@ -201,3 +201,16 @@ async fn a_sponsors_signature_to_come_is_no_energy_for_the_contract() {
         assert_eq!(json["execution_energy"], vector["maxContractExecutionEnergy"].to_string(), "{item}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_that_others_may_read_is_closed_to_them_by_whoever_reads_it() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let bench = Bench::new().await;
+    bench.agent("https://a.example/card.json").await;
+    let address = bench.net.account(1).unwrap().address();
+    let journal = cardproof::anchor::journal::Journal::of(&bench.path("state"), &bench.net.genesis_hash(), address);
+    std::fs::set_permissions(journal.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(bench.run(&["anchor", "--resume", "--json"]).await.code(2).error(), "nothing_to_resume");
+    assert_eq!(std::fs::metadata(journal.path()).unwrap().permissions().mode() & 0o777, 0o600);
+}

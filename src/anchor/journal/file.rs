@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -81,7 +81,14 @@ impl Journal {
     /// # Errors
     /// [`JournalError`] when the file cannot be read or a whole line of it cannot be understood.
     pub fn entries(&self) -> Result<Vec<Entry>, JournalError> {
-        let bytes = match fs::read(&self.path) {
+        let read = || {
+            let mut file = File::open(&self.path)?;
+            // Who may only read it, or on a disk that cannot be written, still learns what is in it.
+            let _ = close_to_others(&file);
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map(|_| bytes)
+        };
+        let bytes = match read() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(self.disk(cause)),
@@ -158,14 +165,27 @@ impl Journal {
 /// from before or by other means, is closed to them.
 #[cfg(unix)]
 fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    use std::os::unix::fs::OpenOptionsExt;
 
     let file = options.mode(0o600).open(path)?;
+    close_to_others(&file)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn close_to_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
     let mode = file.metadata()?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(mode & 0o700))?;
     }
-    Ok(file)
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(unix))]
