@@ -39,3 +39,49 @@ async fn what_the_command_before_makes_impossible_is_not_sent() {
     assert_eq!(run.error(), "would_be_rejected");
     assert_eq!(bench.sent_by(1).await, 4, "two registrations, a transfer, a revocation");
 }
+
+/// A terminal for the command, at which somebody thinks for a while, in which something happens, and says yes.
+#[cfg(target_os = "linux")]
+async fn answered_late(bench: &Bench, args: &[&str], meanwhile: impl FnOnce() + Send + 'static) -> (Option<i32>, String) {
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+
+    let keys = bench.text("1.json");
+    let words = [&[env!("CARGO_BIN_EXE_cardproof")][..], args, &["--keys", &keys]].concat();
+    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let mut script = Command::new("script");
+    script.args(["-qec", &words.join(" "), "/dev/null"]).env("CARDPROOF_CONFIG", bench.path("cardproof.toml"));
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let answered = move || {
+        let mut child = script.spawn().unwrap();
+        let (mut screen, mut said, mut byte) = (child.stdout.take().unwrap(), Vec::new(), [0]);
+        while !String::from_utf8_lossy(&said).contains("[y/N]") {
+            assert_eq!(screen.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&said));
+            said.extend(byte);
+        }
+        meanwhile();
+        std::thread::sleep(Duration::from_millis(1200));
+        let mut keyboard = child.stdin.take().unwrap();
+        keyboard.write_all(b"y\n").unwrap();
+        screen.read_to_end(&mut said).unwrap();
+        (child.wait().unwrap().code(), String::from_utf8_lossy(&said).into_owned())
+    };
+    tokio::task::spawn_blocking(answered).await.unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_is_removed_while_the_question_stands_is_not_sent() {
+    let bench = Bench::new().await;
+    let uri = bench.serve("/card.json", "card");
+    let agent = bench.agent(&uri).await;
+    let kept = ["tx", "set-agent-uri", &agent, "--keep-uri"];
+    for (command, mode) in [(&["anchor", &agent][..], &[][..]), (&kept, &[]), (&kept, &["--sign-only"])] {
+        let card = bench.write("card.json", "card");
+        let args = [command, &["--card", &card, "--json"], mode].concat();
+        let gone = card.clone();
+        let (code, said) = answered_late(&bench, &args, move || std::fs::remove_file(gone).unwrap()).await;
+        assert!(code == Some(2) && said.contains("changed_meanwhile"), "{code:?} {args:?}: {said}");
+    }
+    assert_eq!(bench.sent_by(1).await, 1, "the registration");
+}
