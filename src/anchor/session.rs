@@ -108,8 +108,8 @@ impl<'a> Session<'a> {
     /// Waits until the account's earlier transactions are finalized: what is read and tried before they are is not what the next one
     /// meets.
     ///
-    /// Only our own are waited for, at most for a minute; those of others make the next nonce a guess. A nonce chosen on purpose may
-    /// follow them all the same, or take the place of one, and the answer says so.
+    /// Whoever sent them, they are waited for, at most for a minute; after that the next nonce is a guess. A nonce chosen on purpose
+    /// waits only for our own: it may follow the others all the same, or take the place of one, and the answer says so.
     ///
     /// # Errors
     /// [`AnchorError::Pending`], [`AnchorError::NonceUsed`] or [`AnchorError::NonceGap`] (fault C-75).
@@ -126,10 +126,11 @@ impl<'a> Session<'a> {
                 None if next == finalized => break Turn { nonce: next, after_pending: false },
                 _ => {}
             }
-            let before = chosen.unwrap_or(next).saturating_sub(1);
-            let ours = |entry: &Entry| entry.state.is_open() && entry.signed.transaction.nonce() == before;
+            let ours = |entry: &Entry| {
+                entry.state.is_open() && chosen.is_some_and(|nonce| entry.signed.transaction.nonce() == nonce.saturating_sub(1))
+            };
             // A block that is behind what the node says is waited for too.
-            let will_pass = all_final || self.journal().entries()?.iter().any(ours);
+            let will_pass = all_final || chosen.is_none() || self.journal().entries()?.iter().any(ours);
             if !will_pass || tokio::time::Instant::now() > give_up {
                 let nonce = chosen.ok_or(AnchorError::Pending { address, next })?;
                 break Turn { nonce, after_pending: true };

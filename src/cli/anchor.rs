@@ -165,7 +165,7 @@ fn nothing_to_resume(wanted: &Wanted, half_done: &[HalfDone]) -> CliError {
 
 /// An anchoring that may be the one that an earlier run began.
 fn failed(error: AnchorError, args: &Args) -> CliError {
-    let is_on_its_way = matches!(error, AnchorError::Repeated { .. } | AnchorError::Pending { .. });
+    let is_on_its_way = matches!(error, AnchorError::Repeated { .. });
     let error = if args.trust_url { failure::anchor_checked(error) } else { failure::anchor(error) };
     if is_on_its_way {
         return error.hint("an anchoring that was interrupted goes on with cardproof anchor --resume");

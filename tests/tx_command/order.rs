@@ -40,6 +40,18 @@ async fn what_the_command_before_makes_impossible_is_not_sent() {
     assert_eq!(bench.sent_by(1).await, 4, "two registrations, a transfer, a revocation");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_program_has_sent_is_waited_for() {
+    let bench = slow().await;
+    let uri = bench.serve("/card.json", "card");
+    let (agent, card, elsewhere) = (bench.agent(&uri).await, bench.write("card.json", "card"), bench.text("elsewhere"));
+    let other = ["tx", "register", "--uri", "https://a.example/2", "--yes", "--no-wait", "--state-dir", &elsewhere];
+    bench.run_as(1, &other).await.code(0);
+    let run = bench.run_as(1, &["anchor", &agent, "--card", &card, "--yes", "--json"]).await.code(0);
+    assert_eq!(run.says("waiting for the earlier transactions").json()["outcome"], "success");
+    assert_eq!(bench.sent_by(1).await, 3);
+}
+
 /// A terminal for the command, at which somebody thinks for a while, in which something happens, and says yes.
 #[cfg(target_os = "linux")]
 async fn answered_late(bench: &Bench, args: &[&str], meanwhile: impl FnOnce() + Send + 'static) -> (Option<i32>, String) {

@@ -50,10 +50,21 @@ async fn c_75_transactions_of_others_make_the_nonce_a_guess() {
     let foreign = world.sign(1, with_nonce(&world, 1, 600, "https://a.example/1")).await;
     world.chain.send(&foreign.block_item()).await.unwrap();
     let session = Session::open(&world.chain, world.state.path(), world.address(1)).await.unwrap();
-    assert!(matches!(session.nonce(None).await, Err(AnchorError::Pending { next: 2, .. })));
+    let impatient = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(61)).await;
+        tokio::time::resume();
+    };
+    let (guessed, ()) = tokio::join!(session.nonce(None), impatient);
+    assert!(matches!(guessed, Err(AnchorError::Pending { next: 2, .. })), "a minute is enough");
     assert_eq!(session.nonce(Some(2)).await.unwrap(), 2, "chosen on purpose, it is taken");
-    world.net.advance().await.unwrap();
-    assert_eq!(session.nonce(None).await.unwrap(), 2);
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        world.net.advance().await.unwrap();
+    };
+    let (nonce, ()) = tokio::join!(session.nonce(None), later);
+    assert_eq!(nonce.unwrap(), 2, "it is waited for");
 }
 
 #[tokio::test]
