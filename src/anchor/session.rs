@@ -28,8 +28,26 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`AnchorError`] when another run does not let go, or the journal or the node cannot be read.
     pub async fn open(chain: &'a ChainClient, state_folder: &Path, sender: AccountAddress) -> Result<Self, AnchorError> {
+        Self::open_telling(chain, state_folder, sender, &mut |_| {}).await
+    }
+
+    /// As [`Session::open`], and says in words, before it waits for another run, that it does.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub async fn open_telling(
+        chain: &'a ChainClient,
+        state_folder: &Path,
+        sender: AccountAddress,
+        tell: &mut (dyn FnMut(String) + Send),
+    ) -> Result<Self, AnchorError> {
         let journal = Journal::of(state_folder, &chain.settings().network.genesis, sender);
-        let session = Self { chain, lock: journal.lock(PATIENCE).await?, sender };
+        let mut waiting = |process: Option<u32>| {
+            let which = process.map(|process| format!(" (process {process})")).unwrap_or_default();
+            let most = PATIENCE.as_secs();
+            tell(format!("waiting for another run of cardproof{which} that holds account {sender}, {most} seconds at most"));
+        };
+        let session = Self { chain, lock: journal.lock_telling(PATIENCE, &mut waiting).await?, sender };
         session.settle().await?;
         Ok(session)
     }

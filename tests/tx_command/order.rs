@@ -97,3 +97,46 @@ async fn a_card_that_is_removed_while_the_question_stands_is_not_sent() {
     }
     assert_eq!(bench.sent_by(1).await, 1, "the registration");
 }
+
+/// Runs a command until stderr shows `at`, does something, and gives how it ended and what it said after.
+async fn at_the_line(
+    bench: &Bench,
+    args: &[&str],
+    at: &str,
+    then: impl FnOnce(u32) + Send + 'static,
+) -> (std::process::Output, String) {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::Stdio;
+
+    let mut command = bench.command(&[args, &["--yes", "--json"]].concat());
+    let (mut child, at) = (command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(), at.to_owned());
+    let ended = move || {
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let (mut line, mut rest) = (String::new(), String::new());
+        while !line.contains(&at) {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it comes to: {at}");
+        }
+        then(child.id());
+        stderr.read_to_string(&mut rest).unwrap();
+        (child.wait_with_output().unwrap(), rest)
+    };
+    tokio::task::spawn_blocking(ended).await.unwrap()
+}
+
+/// Holds account 1, as another run does.
+async fn held(bench: &Bench) -> cardproof::anchor::journal::JournalLock {
+    let address = bench.net.account(1).unwrap().address();
+    let journal = cardproof::anchor::journal::Journal::of(&bench.path("state"), &bench.net.genesis_hash(), address);
+    journal.lock(Duration::ZERO).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_run_is_waited_for_with_a_word() {
+    let bench = Bench::new().await;
+    let register = ["tx", "register", "--uri", "https://a.example/1", "--keys", &bench.text("1.json")];
+    let waiting = format!("waiting for another run of cardproof (process {}) that holds account", std::process::id());
+    let lock = held(&bench).await;
+    let (output, said) = at_the_line(&bench, &register, &waiting, move |_| drop(lock)).await;
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}

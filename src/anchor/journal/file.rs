@@ -111,21 +111,41 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Busy`] when the other run does not let go in time.
     pub async fn lock(&self, patience: Duration) -> Result<JournalLock, JournalError> {
+        self.lock_telling(patience, &mut |_| {}).await
+    }
+
+    /// As [`Journal::lock`], and tells once, before it waits, that it does: for which process, if that one could say so.
+    ///
+    /// # Errors
+    /// [`JournalError::Busy`] when the other run does not let go in time.
+    pub async fn lock_telling(
+        &self,
+        patience: Duration,
+        waiting: &mut (dyn FnMut(Option<u32>) + Send),
+    ) -> Result<JournalLock, JournalError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(|cause| JournalError::Disk { path: folder.to_owned(), cause })?;
         let path = self.path.with_extension("lock");
         let disk = |cause| JournalError::Disk { path: path.clone(), cause };
-        let lock = private(OpenOptions::new().create(true).truncate(false).write(true), &path).map_err(disk)?;
+        let mut lock = private(OpenOptions::new().create(true).truncate(false).write(true), &path).map_err(disk)?;
         let give_up = tokio::time::Instant::now() + patience;
+        let mut is_told = false;
         loop {
             // Through the trait: the standard library has a method of the same name in later versions.
             match FileExt::try_lock(&lock) {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < give_up => tokio::time::sleep(RETRY).await,
+                Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < give_up => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        waiting(fs::read_to_string(&path).ok().and_then(|holder| holder.trim().parse().ok()));
+                    }
+                    tokio::time::sleep(RETRY).await;
+                }
                 Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(patience.as_secs())),
                 Err(TryLockError::Error(cause)) => return Err(disk(cause)),
             }
         }
+        // Only for whoever waits: that it is held does not hang on it.
+        let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
         if self.path.exists() {
             private(OpenOptions::new().read(true), &self.path).map_err(|cause| self.disk(cause))?;
         }

@@ -160,7 +160,8 @@ async fn submit(
 ) -> Result<bool, CliError> {
     let (hash, transaction) = (signed.hash(), &signed.transaction);
     let open = async {
-        let session = Session::open(chain, state_folder, transaction.sender()).await?;
+        let mut tell = |waiting: String| shell.note(&waiting);
+        let session = Session::open_telling(chain, state_folder, transaction.sender(), &mut tell).await?;
         let is_known = chain.transaction_status(hash).await? != TransactionStatus::Unknown;
         if is_known || session.is_settled(hash)? {
             return Ok(None);
