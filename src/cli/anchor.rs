@@ -106,6 +106,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         keys.map_or_else(|| args.anchoring.sender.require(LOOK, shell), Ok).map_err(|error| without_resume(error, args))?;
     let context = context(keys.environment.as_deref());
     super::block_on(async {
+        terminal.begin();
         let anchored = flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
         let anchored = anchored.map_err(|error| failed(error, args))?;
         match &anchored.status {

@@ -124,6 +124,10 @@ async fn at_the_line(
     tokio::task::spawn_blocking(ended).await.unwrap()
 }
 
+fn interrupt(process: u32) {
+    assert!(std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success());
+}
+
 /// Holds account 1, as another run does.
 async fn held(bench: &Bench) -> cardproof::anchor::journal::JournalLock {
     let address = bench.net.account(1).unwrap().address();
@@ -139,4 +143,32 @@ async fn another_run_is_waited_for_with_a_word() {
     let lock = held(&bench).await;
     let (output, said) = at_the_line(&bench, &register, &waiting, move |_| drop(lock)).await;
     assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_before_anything_is_sent_it_says_so_in_its_document() {
+    let bench = Bench::new().await;
+    let slow = Bench::built(Devnet::builder().commit_delay(Duration::from_secs(60))).await;
+    let uri = bench.serve("/card.json", "card");
+    let (agent, card) = (bench.agent(&uri).await, bench.write("card.json", "card"));
+    let (keys, slow_keys, signed) = (bench.text("1.json"), slow.text("1.json"), bench.text("signed.json"));
+    bench.run_as(1, &["tx", "revoke", &agent, "--sign-only", "--out", &signed]).await.code(0);
+    slow.run_as(1, &["tx", "register", "--uri", "https://a.example/1", "--yes", "--no-wait"]).await.code(0);
+    let lock = held(&bench).await;
+    let (other_run, earlier) = ("waiting for another run", "waiting for the earlier transactions");
+    for (bench, at, command) in [
+        (&bench, other_run, &["anchor", &agent, "--card", &card, "--keys", &keys][..]),
+        (&bench, other_run, &["register", "--card", &card, "--uri", &uri, "--keys", &keys]),
+        (&bench, other_run, &["tx", "revoke", &agent, "--keys", &keys]),
+        (&bench, other_run, &["tx", "send", &signed]),
+        (&slow, earlier, &["tx", "register", "--uri", "https://a.example/2", "--keys", &slow_keys]),
+    ] {
+        let (output, said) = at_the_line(bench, command, at, interrupt).await;
+        assert_eq!(output.status.code(), Some(130), "{command:?}: {said}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["code"], "interrupted", "{said}");
+        assert!(said.contains("this run has sent nothing"), "{said}");
+    }
+    drop(lock);
+    assert_eq!((bench.sent_by(1).await, slow.sent_by(1).await), (1, 0));
 }

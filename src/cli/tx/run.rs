@@ -323,6 +323,7 @@ impl Command<'_> {
         let fetcher = &self.fetcher()?;
         let state_folder = self.shared.send.state_folder(&self.config)?;
         let mut terminal = Terminal::new(self.shell, self.shared.send.yes)?;
+        terminal.begin();
         let context = Context {
             chain,
             fetcher,
