@@ -1,14 +1,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::chain::{AgentReader, AtBlock, Block, ChainClient, Sent, TransactionHash, TransactionStatus};
+use crate::chain::{AgentReader, AtBlock, ChainClient, Sent, TransactionHash, TransactionStatus};
 use crate::identity::AccountAddress;
 use crate::registry::Timestamp;
 
 use super::follow::is_past;
 use super::journal::{Entry, Journal, JournalError, JournalLock, JournalState};
 use super::plan::check_sendable;
-use super::{AnchorError, Call, SignedTransaction, Transaction};
+use super::{AnchorError, Call, SignedTransaction};
 
 /// How long a run waits for another run of the same account, and for its own earlier transactions to be finalized.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -246,16 +246,14 @@ async fn settled(chain: &ChainClient, entry: &Entry) -> Result<Option<JournalSta
     Ok(match status {
         TransactionStatus::Finalized(_) => Some(JournalState::Finalized),
         TransactionStatus::Unknown if is_past(chain, transaction.expiry(), &block) => Some(JournalState::Expired),
-        TransactionStatus::Unknown => is_displaced(chain, transaction, &block).await?.then_some(JournalState::Displaced),
+        TransactionStatus::Unknown => {
+            // The node had finalized the block before it was asked: had this one used its nonce there, the node would know it.
+            let account = chain.account(&block, transaction.sender()).await?;
+            let is_displaced = account.is_some_and(|account| account.next_nonce > transaction.nonce());
+            is_displaced.then_some(JournalState::Displaced)
+        }
         TransactionStatus::Received | TransactionStatus::Committed(_) => {
             (entry.state != JournalState::Sent).then_some(JournalState::Sent)
         }
     })
-}
-
-/// Whether another transaction has the nonce of one that a node does not know, which had finalized `block` before it was asked: had
-/// this one used it, the node would know it.
-async fn is_displaced(chain: &ChainClient, transaction: &Transaction, block: &Block) -> Result<bool, AnchorError> {
-    let account = chain.account(block, transaction.sender()).await?;
-    Ok(account.is_some_and(|account| account.next_nonce > transaction.nonce()))
 }
