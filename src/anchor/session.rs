@@ -28,8 +28,26 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`AnchorError`] when another run does not let go, or the journal or the node cannot be read.
     pub async fn open(chain: &'a ChainClient, state_folder: &Path, sender: AccountAddress) -> Result<Self, AnchorError> {
+        Self::open_telling(chain, state_folder, sender, &mut |_| {}).await
+    }
+
+    /// As [`Session::open`], and says in words, before it waits for another run, that it does.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub async fn open_telling(
+        chain: &'a ChainClient,
+        state_folder: &Path,
+        sender: AccountAddress,
+        tell: &mut (dyn FnMut(String) + Send),
+    ) -> Result<Self, AnchorError> {
         let journal = Journal::of(state_folder, &chain.settings().network.genesis, sender);
-        let session = Self { chain, lock: journal.lock(PATIENCE).await?, sender };
+        let mut waiting = |process: Option<u32>| {
+            let which = process.map(|process| format!(" (process {process})")).unwrap_or_default();
+            let most = PATIENCE.as_secs();
+            tell(format!("waiting for another run of cardproof{which} that holds account {sender}, {most} seconds at most"));
+        };
+        let session = Self { chain, lock: journal.lock_telling(PATIENCE, &mut waiting).await?, sender };
         session.settle().await?;
         Ok(session)
     }
@@ -109,8 +127,8 @@ impl<'a> Session<'a> {
     /// Waits until the account's earlier transactions are finalized: what is read and tried before they are is not what the next one
     /// meets.
     ///
-    /// Only our own are waited for, at most for a minute; those of others make the next nonce a guess. A nonce chosen on purpose may
-    /// follow them all the same, or take the place of one, and the answer says so.
+    /// Whoever sent them, they are waited for, at most for a minute; after that the next nonce is a guess. A nonce chosen on purpose
+    /// waits only for our own: it may follow the others all the same, or take the place of one, and the answer says so.
     ///
     /// # Errors
     /// [`AnchorError::Pending`], [`AnchorError::NonceUsed`] or [`AnchorError::NonceGap`] (fault C-75).
@@ -127,10 +145,11 @@ impl<'a> Session<'a> {
                 None if next == finalized => break Turn { nonce: next, after_pending: false },
                 _ => {}
             }
-            let before = chosen.unwrap_or(next).saturating_sub(1);
-            let ours = |entry: &Entry| entry.state.is_open() && entry.signed.transaction.nonce() == before;
+            let ours = |entry: &Entry| {
+                entry.state.is_open() && chosen.is_some_and(|nonce| entry.signed.transaction.nonce() == nonce.saturating_sub(1))
+            };
             // A block that is behind what the node says is waited for too.
-            let will_pass = all_final || self.journal().entries()?.iter().any(ours);
+            let will_pass = all_final || chosen.is_none() || self.journal().entries()?.iter().any(ours);
             if !will_pass || tokio::time::Instant::now() > give_up {
                 let nonce = chosen.ok_or(AnchorError::Pending { address, next })?;
                 break Turn { nonce, after_pending: true };
@@ -228,7 +247,12 @@ async fn settled(chain: &ChainClient, entry: &Entry) -> Result<Option<JournalSta
     Ok(match status {
         TransactionStatus::Finalized(_) => Some(JournalState::Finalized),
         TransactionStatus::Unknown if is_past(chain, transaction.expiry(), &block) => Some(JournalState::Expired),
-        TransactionStatus::Unknown => None,
+        TransactionStatus::Unknown => {
+            // The node had finalized the block before it was asked: had this one used its nonce there, the node would know it.
+            let account = chain.account(&block, transaction.sender()).await?;
+            let is_displaced = account.is_some_and(|account| account.next_nonce > transaction.nonce());
+            is_displaced.then_some(JournalState::Displaced)
+        }
         TransactionStatus::Received | TransactionStatus::Committed(_) => {
             (entry.state != JournalState::Sent).then_some(JournalState::Sent)
         }

@@ -87,9 +87,11 @@ impl SponsoredTransaction {
         })
     }
 
-    /// The contract's share of the energy, in NRG: what signatures, header and payload leave.
+    /// The contract's share of the energy, in NRG: what signatures, header and payload leave. A sponsor that has not signed yet will, and
+    /// counts with the one signature that most accounts have.
     fn execution_energy(&self) -> u64 {
-        let signatures = self.signatures.count() + self.sponsor_signatures.as_ref().map_or(0, Signatures::count);
+        let to_come = u32::from(self.sponsor.is_some());
+        let signatures = self.signatures.count() + self.sponsor_signatures.as_ref().map_or(to_come, Signatures::count);
         let sponsor = if self.sponsor.is_some() { SPONSOR_BYTES } else { 0 };
         let base = self.transaction.call().base_energy(signatures) + FEATURE_BYTES + sponsor;
         self.transaction.energy().saturating_sub(base)

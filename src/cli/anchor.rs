@@ -107,6 +107,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         keys.map_or_else(|| args.anchoring.sender.require(LOOK, shell), Ok).map_err(|error| without_resume(error, args))?;
     let context = context(keys.environment.as_deref());
     super::block_on(async {
+        terminal.begin();
         let anchored = flow::anchor(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
         let anchored = anchored.map_err(|error| failed(error, args))?;
         match &anchored.status {
@@ -176,7 +177,7 @@ fn nothing_to_resume(wanted: &Wanted, half_done: &[HalfDone]) -> CliError {
 
 /// An anchoring that may be the one that an earlier run began.
 fn failed(error: AnchorError, args: &Args) -> CliError {
-    let is_on_its_way = matches!(error, AnchorError::Repeated { .. } | AnchorError::Pending { .. });
+    let is_on_its_way = matches!(error, AnchorError::Repeated { .. });
     let error = if args.trust_url { failure::anchor_checked(error) } else { failure::anchor(error) };
     if is_on_its_way {
         let more = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();

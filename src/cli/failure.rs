@@ -94,7 +94,8 @@ fn told(error: AnchorError, check: UrlCheck) -> CliError {
         AnchorError::OutOfEnergy { needed, .. } => CliError::negative("out_of_energy", message)
             .hint(format!("allow it at least {needed} NRG with --energy, or leave --energy out")),
         AnchorError::InsufficientFunds { .. } => CliError::negative("insufficient_funds", message),
-        AnchorError::Pending { .. } => CliError::refused("pending_transactions", message),
+        AnchorError::Pending { .. } => CliError::cannot_tell("pending_transactions", message)
+            .hint("run the same command again when they are finalized"),
         AnchorError::NonceUsed { .. } => CliError::refused("nonce_used", message),
         AnchorError::NonceGap { .. } => CliError::refused("nonce_gap", message),
         AnchorError::Expired(_) => CliError::refused("expired", message),

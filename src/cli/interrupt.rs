@@ -21,6 +21,11 @@ pub(crate) fn watch(hash: TransactionHash, shell: &Shell) -> Watch {
     watch_saying(format!("interrupted; follow it with cardproof tx status {hash}"), shell)
 }
 
+/// From now on they end the process with 130 and it says that there is nothing to follow. Call it on the runtime.
+pub(crate) fn watch_unsent(shell: &Shell) -> Watch {
+    watch_saying("interrupted; this run has sent nothing".into(), shell)
+}
+
 /// From now on they end the process with 130 and this message. Call it on the runtime.
 ///
 /// A task of its own watches, because a question at the terminal holds the one that asks.

@@ -119,6 +119,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
             host_wait: args.host_wait.unwrap_or(USUAL_HOST_WAIT),
         };
         return super::block_on(async {
+            terminal.begin();
             let done = flow::two_step(&context, &request, &keys.signer, &mut terminal).await.map_err(failed)?;
             announce(done.token_id, &settings, shell);
             match &done.anchored.status {
@@ -135,6 +136,7 @@ pub(crate) fn run(args: &Args, shell: &Shell, output: &OutputOptions) -> Result<
         allow_duplicate: args.allow_duplicate,
     };
     super::block_on(async {
+        terminal.begin();
         let executed = flow::register(&context, &request, &keys.signer, &mut terminal, &mut |_| Ok(())).await;
         let status = executed.map_err(failed)?.status;
         conclude::show(&status, None, &chain, &fetcher, context.wait.is_some(), output.json, shell).await

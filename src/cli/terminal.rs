@@ -37,6 +37,11 @@ impl Terminal<'_> {
         Self { resume: Some(resume), ..self }
     }
 
+    /// From now on an interruption is told of, until something is sent as one that leaves nothing behind. Call it on the runtime.
+    pub(crate) fn begin(&mut self) {
+        self.watch = Some(interrupt::watch_unsent(self.shell));
+    }
+
     /// What an interruption at this step leaves behind, and how to go on; `None` when nothing changes about that.
     fn left_by(&self, step: &Step) -> Option<String> {
         let Some(resume) = &self.resume else { return None };

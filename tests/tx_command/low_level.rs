@@ -296,7 +296,8 @@ async fn c_75_a_pending_transaction_of_others_is_not_guessed_around() {
     let run = bench.run(&["tx", "send", &first, "--yes", "--no-wait", "--state-dir", &elsewhere, "--json"]).await.code(0);
     assert_eq!(run.json()["state"], "received");
     let next = ["tx", "register", "--uri", "https://a.example/2", "--yes", "--no-wait", "--json"];
-    let run = bench.run_as(1, &next).await.code(2).says("--nonce 2");
+    let build = ["tx", "register", "--uri", "https://a.example/2", "--build-only", "--json"];
+    let run = bench.run_as(1, &build).await.code(3).says("--nonce 2").says("again when they are finalized");
     assert_eq!(run.error(), "pending_transactions");
     let run = bench.run_as(1, &[&next[..], &["--nonce", "3"]].concat()).await.code(2);
     assert_eq!(run.error(), "nonce_gap");

@@ -163,6 +163,29 @@ async fn what_the_chain_would_not_take_is_a_negative_answer_and_nothing_is_sent(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sponsors_signature_to_come_is_no_energy_for_the_contract() {
+    let bench = Bench::new().await;
+    let vector: Value = serde_json::from_str(include_str!("../vectors/sponsored.json")).unwrap();
+    for item in ["blockItemHex", "unsponsoredHex"] {
+        let json = bench.run(&["tx", "inspect", vector[item].as_str().unwrap(), "--json"]).await.code(0).json();
+        assert_eq!(json["execution_energy"], vector["maxContractExecutionEnergy"].to_string(), "{item}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_that_others_may_read_is_closed_to_them_by_whoever_reads_it() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let bench = Bench::new().await;
+    bench.agent("https://a.example/card.json").await;
+    let address = bench.net.account(1).unwrap().address();
+    let journal = cardproof::anchor::journal::Journal::of(&bench.path("state"), &bench.net.genesis_hash(), address);
+    std::fs::set_permissions(journal.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(bench.run(&["anchor", "--resume", "--json"]).await.code(2).error(), "nothing_to_resume");
+    assert_eq!(std::fs::metadata(journal.path()).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sponsored_transaction_is_shown_and_neither_signed_nor_sent() {
     let bench = Bench::new().await;
     let signed = bench.text("signed.json");

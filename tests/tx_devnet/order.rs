@@ -159,6 +159,10 @@ async fn a_card_that_changes_while_the_question_stands_is_not_anchored_in_its_ol
     let FlowError::Changed(what) = flow_error(refused) else { panic!() };
     assert!(what.contains("card.json"), "{what}");
     std::fs::write(&path, b"new").unwrap();
+    let remove = || std::fs::remove_file(&path).unwrap();
+    let refused = world.anchor(1, &request, &mut Thinker { meanwhile: &remove }).await.unwrap_err();
+    assert!(matches!(flow_error(refused), FlowError::Changed(_)));
+    std::fs::write(&path, b"new").unwrap();
     let publish = || world.host.serve(URI, b"newer".as_slice());
     let refused = world.anchor(1, &request, &mut Thinker { meanwhile: &publish }).await.unwrap_err();
     let FlowError::Changed(what) = flow_error(refused) else { panic!() };

@@ -50,10 +50,21 @@ async fn c_75_transactions_of_others_make_the_nonce_a_guess() {
     let foreign = world.sign(1, with_nonce(&world, 1, 600, "https://a.example/1")).await;
     world.chain.send(&foreign.block_item()).await.unwrap();
     let session = Session::open(&world.chain, world.state.path(), world.address(1)).await.unwrap();
-    assert!(matches!(session.nonce(None).await, Err(AnchorError::Pending { next: 2, .. })));
+    let impatient = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(61)).await;
+        tokio::time::resume();
+    };
+    let (guessed, ()) = tokio::join!(session.nonce(None), impatient);
+    assert!(matches!(guessed, Err(AnchorError::Pending { next: 2, .. })), "a minute is enough");
     assert_eq!(session.nonce(Some(2)).await.unwrap(), 2, "chosen on purpose, it is taken");
-    world.net.advance().await.unwrap();
-    assert_eq!(session.nonce(None).await.unwrap(), 2);
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        world.net.advance().await.unwrap();
+    };
+    let (nonce, ()) = tokio::join!(session.nonce(None), later);
+    assert_eq!(nonce.unwrap(), 2, "it is waited for");
 }
 
 #[tokio::test]
@@ -95,6 +106,41 @@ async fn what_may_still_be_carried_out_is_not_signed_again() {
     assert!(matches!(&refused, AnchorError::Repeated { hash, .. } if *hash == first.hash()), "{refused}");
     world.net.advance().await.unwrap();
     assert_eq!(world.agents().await, 1);
+}
+
+#[tokio::test]
+async fn what_can_never_run_any_more_does_not_stand_in_the_way_of_its_repetition() {
+    let world = World::built(Devnet::builder().manual()).await;
+    let states = || {
+        let entries = Journal::of(world.state.path(), &world.net.genesis_hash(), world.address(1)).entries().unwrap();
+        entries.iter().map(|entry| entry.state).collect::<Vec<_>>()
+    };
+    let call = world.call(&register("https://a.example/1"));
+    let repeat = async |answer: bool| {
+        let context = Context { wait: None, ..world.context() };
+        let (signer, mut person) = (world.signer(1), Person::saying(answer));
+        execute(&context, call.clone(), vec![], &signer, &mut person, &mut |_| Ok(())).await
+    };
+    // Written down, and no node got it.
+    let lost = world.sign(1, with_nonce(&world, 1, 600, "https://a.example/1")).await;
+    let session = Session::open(&world.chain, world.state.path(), world.address(1)).await.unwrap();
+    session.record(&lost).unwrap();
+    drop(session);
+    assert!(matches!(repeat(true).await, Err(AnchorError::Repeated { .. })), "its nonce is free");
+    // Another machine uses the nonce. Until that is finalized, either may win.
+    let other = world.sign(1, with_nonce(&world, 1, 600, "https://a.example/2")).await;
+    world.chain.send(&other.block_item()).await.unwrap();
+    assert!(matches!(repeat(true).await, Err(AnchorError::Repeated { .. })), "the other is not in a block");
+    assert_eq!(states(), [JournalState::Signed]);
+    world.net.advance().await.unwrap();
+    assert!(matches!(repeat(false).await, Err(AnchorError::NotConfirmed)), "it would be sent");
+    assert_eq!(states(), [JournalState::Displaced]);
+    repeat(true).await.unwrap();
+    world.net.advance().await.unwrap();
+    assert_eq!((world.agents().await, world.sent_by(1).await), (2, 2));
+    // What did use its nonce is never taken for that.
+    repeat(false).await.unwrap_err();
+    assert_eq!(states(), [JournalState::Displaced, JournalState::Finalized]);
 }
 
 #[tokio::test]

@@ -143,7 +143,8 @@ pub(super) async fn unchanged<F: CardFetcher>(
     sha256: Sha256Digest,
 ) -> Result<(), FlowError> {
     if let Card::File { path, bytes } = card {
-        let now = std::fs::read(path).map_err(|cause| FlowError::File { path: path.clone(), cause })?;
+        let gone = |cause| FlowError::Changed(format!("the file {} cannot be read any more: {cause}", path.display()));
+        let now = std::fs::read(path).map_err(gone)?;
         if now != *bytes {
             return Err(FlowError::Changed(format!("the file {} was changed", path.display())));
         }

@@ -79,7 +79,8 @@ pub async fn hold<'a, F, S: Signer>(
         let next = chain.next_nonce(sender).await?;
         (None, Turn { nonce: chosen.unwrap_or(next.nonce), after_pending: !next.all_final })
     } else {
-        let session = Session::open(chain, context.state_folder, sender).await?;
+        let mut tell = |waiting| attendant.step(&Step::Note(waiting));
+        let session = Session::open_telling(chain, context.state_folder, sender, &mut tell).await?;
         if !session.is_quiet().await? {
             if let Some(call) = known.await {
                 session.refuse_repeated_call(&call, None)?;

@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -81,7 +81,14 @@ impl Journal {
     /// # Errors
     /// [`JournalError`] when the file cannot be read or a whole line of it cannot be understood.
     pub fn entries(&self) -> Result<Vec<Entry>, JournalError> {
-        let bytes = match fs::read(&self.path) {
+        let read = || {
+            let mut file = File::open(&self.path)?;
+            // Who may only read it, or on a disk that cannot be written, still learns what is in it.
+            let _ = close_to_others(&file);
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map(|_| bytes)
+        };
+        let bytes = match read() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(self.disk(cause)),
@@ -104,21 +111,41 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Busy`] when the other run does not let go in time.
     pub async fn lock(&self, patience: Duration) -> Result<JournalLock, JournalError> {
+        self.lock_telling(patience, &mut |_| {}).await
+    }
+
+    /// As [`Journal::lock`], and tells once, before it waits, that it does: for which process, if that one could say so.
+    ///
+    /// # Errors
+    /// [`JournalError::Busy`] when the other run does not let go in time.
+    pub async fn lock_telling(
+        &self,
+        patience: Duration,
+        waiting: &mut (dyn FnMut(Option<u32>) + Send),
+    ) -> Result<JournalLock, JournalError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(|cause| JournalError::Disk { path: folder.to_owned(), cause })?;
         let path = self.path.with_extension("lock");
         let disk = |cause| JournalError::Disk { path: path.clone(), cause };
-        let lock = private(OpenOptions::new().create(true).truncate(false).write(true), &path).map_err(disk)?;
+        let mut lock = private(OpenOptions::new().create(true).truncate(false).write(true), &path).map_err(disk)?;
         let give_up = tokio::time::Instant::now() + patience;
+        let mut is_told = false;
         loop {
             // Through the trait: the standard library has a method of the same name in later versions.
             match FileExt::try_lock(&lock) {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < give_up => tokio::time::sleep(RETRY).await,
+                Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < give_up => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        waiting(fs::read_to_string(&path).ok().and_then(|holder| holder.trim().parse().ok()));
+                    }
+                    tokio::time::sleep(RETRY).await;
+                }
                 Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(patience.as_secs())),
                 Err(TryLockError::Error(cause)) => return Err(disk(cause)),
             }
         }
+        // Only for whoever waits: that it is held does not hang on it.
+        let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
         if self.path.exists() {
             private(OpenOptions::new().read(true), &self.path).map_err(|cause| self.disk(cause))?;
         }
@@ -158,14 +185,27 @@ impl Journal {
 /// from before or by other means, is closed to them.
 #[cfg(unix)]
 fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    use std::os::unix::fs::OpenOptionsExt;
 
     let file = options.mode(0o600).open(path)?;
+    close_to_others(&file)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn close_to_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
     let mode = file.metadata()?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(mode & 0o700))?;
     }
-    Ok(file)
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(unix))]

@@ -136,6 +136,7 @@ impl Command<'_> {
         // First of all: what is on its way may change what is read below.
         let nonce = self.choose_nonce(&chain).await?;
         let fetcher = self.fetcher()?;
+        let is_repeatable = build.is_repeatable();
         let built = self.built(build, &chain, &fetcher).await?;
         let public = self.keys.as_ref().map(|keys| keys.signer.public_keys());
         let choices = Choices { nonce: Some(nonce), ..self.shared.header.choices() };
@@ -157,7 +158,7 @@ impl Command<'_> {
                 most_microccd: plan.most_microccd,
             }))?;
             if asked.elapsed() > MOMENT {
-                self.require_unchanged(build, &built, &chain, &fetcher).await?;
+                self.require_unchanged((build, is_repeatable), &built, &chain, &fetcher).await?;
                 if self.choose_nonce(&chain).await? != nonce {
                     let what = "another transaction of the account was sent";
                     return Err(failure::anchor(FlowError::Changed(what.into()).into()));
@@ -196,17 +197,21 @@ impl Command<'_> {
         Ok(built)
     }
 
-    /// Requires that chain and files still say the same after somebody thought about it.
+    /// Requires that chain and files still say the same after somebody thought about it. Whether it `is_repeatable` was asked before:
+    /// a file that is gone would say no.
     async fn require_unchanged(
         &self,
-        build: &Build,
+        (build, is_repeatable): (&Build, bool),
         built: &Built,
         chain: &ChainClient,
         fetcher: &Fetcher,
     ) -> Result<(), CliError> {
-        if build.is_repeatable() && build.build(&self.surroundings(Some(chain))).await? != *built {
-            let what = "what it was made from was changed, on the chain or in a file";
-            return Err(failure::anchor(FlowError::Changed(what.into()).into()));
+        let changed = |what: &str| failure::anchor(FlowError::Changed(what.into()).into());
+        if is_repeatable && !build.is_repeatable() {
+            return Err(changed("the file that it was made from is not there any more"));
+        }
+        if is_repeatable && build.build(&self.surroundings(Some(chain))).await? != *built {
+            return Err(changed("what it was made from was changed, on the chain or in a file"));
         }
         require_still_served(fetcher, &built.call, !self.shared.send.no_url_check).await.map_err(failure::anchor)
     }
@@ -324,6 +329,7 @@ impl Command<'_> {
         let fetcher = &self.fetcher()?;
         let state_folder = self.shared.send.state_folder(&self.config)?;
         let mut terminal = Terminal::new(self.shell, self.shared.send.yes)?;
+        terminal.begin();
         let context = Context {
             chain,
             fetcher,
@@ -333,8 +339,9 @@ impl Command<'_> {
             wait: None,
         };
         let offline = self.surroundings(None);
+        let is_repeatable = build.is_repeatable();
         let known = async {
-            let is_known = build.is_repeatable() && build.needs_node().is_none();
+            let is_known = is_repeatable && build.needs_node().is_none();
             if is_known {
                 build.build(&offline).await.ok().map(|built| built.call)
             } else {
@@ -347,7 +354,7 @@ impl Command<'_> {
         let too_few = |error| too_few(error, &built.call);
         let confirmed = held.confirm(&context, call, changes, &keys.signer, &mut terminal).await.map_err(too_few)?;
         if confirmed.took_long() {
-            self.require_unchanged(build, &built, chain, fetcher).await?;
+            self.require_unchanged((build, is_repeatable), &built, chain, fetcher).await?;
         }
         let mut sent = None;
         let mut keep = |signed: &SignedTransaction| {

@@ -168,8 +168,10 @@ async fn submit(
     shell: &Shell,
 ) -> Result<bool, CliError> {
     let (hash, transaction) = (signed.hash(), &signed.transaction);
+    let unsent = interrupt::watch_unsent(shell);
     let open = async {
-        let session = Session::open(chain, state_folder, transaction.sender()).await?;
+        let mut tell = |waiting: String| shell.note(&waiting);
+        let session = Session::open_telling(chain, state_folder, transaction.sender(), &mut tell).await?;
         let is_known = chain.transaction_status(hash).await? != TransactionStatus::Unknown;
         if is_known || session.is_settled(hash)? {
             return Ok(None);
@@ -200,6 +202,7 @@ async fn submit(
     session.record(signed).map_err(failure::anchor)?;
     shell.always(&format!("the transaction is {hash}"));
     let _watch = interrupt::watch(hash, shell);
+    drop(unsent);
     if let Some(error) = session.send(signed).await.map_err(failure::anchor)? {
         shell.warning(&format!("it is sent, and that could not be written down: {error}"));
     }
