@@ -247,12 +247,8 @@ async fn settled(chain: &ChainClient, entry: &Entry) -> Result<Option<JournalSta
     Ok(match status {
         TransactionStatus::Finalized(_) => Some(JournalState::Finalized),
         TransactionStatus::Unknown if is_past(chain, transaction.expiry(), &block) => Some(JournalState::Expired),
-        TransactionStatus::Unknown => {
-            // The node had finalized the block before it was asked: had this one used its nonce there, the node would know it.
-            let account = chain.account(&block, transaction.sender()).await?;
-            let is_displaced = account.is_some_and(|account| account.next_nonce > transaction.nonce());
-            is_displaced.then_some(JournalState::Displaced)
-        }
+        // Also when its nonce is used: behind one address there may be several nodes, one that lags and one that knows it was this one.
+        TransactionStatus::Unknown => None,
         TransactionStatus::Received | TransactionStatus::Committed(_) => {
             (entry.state != JournalState::Sent).then_some(JournalState::Sent)
         }

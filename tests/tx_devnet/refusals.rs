@@ -109,41 +109,6 @@ async fn what_may_still_be_carried_out_is_not_signed_again() {
 }
 
 #[tokio::test]
-async fn what_can_never_run_any_more_does_not_stand_in_the_way_of_its_repetition() {
-    let world = World::built(Devnet::builder().manual()).await;
-    let states = || {
-        let entries = Journal::of(world.state.path(), &world.net.genesis_hash(), world.address(1)).entries().unwrap();
-        entries.iter().map(|entry| entry.state).collect::<Vec<_>>()
-    };
-    let call = world.call(&register("https://a.example/1"));
-    let repeat = async |answer: bool| {
-        let context = Context { wait: None, ..world.context() };
-        let (signer, mut person) = (world.signer(1), Person::saying(answer));
-        execute(&context, call.clone(), vec![], &signer, &mut person, &mut |_| Ok(())).await
-    };
-    // Written down, and no node got it.
-    let lost = world.sign(1, with_nonce(&world, 1, 600, "https://a.example/1")).await;
-    let session = Session::open(&world.chain, world.state.path(), world.address(1)).await.unwrap();
-    session.record(&lost).unwrap();
-    drop(session);
-    assert!(matches!(repeat(true).await, Err(AnchorError::Repeated { .. })), "its nonce is free");
-    // Another machine uses the nonce. Until that is finalized, either may win.
-    let other = world.sign(1, with_nonce(&world, 1, 600, "https://a.example/2")).await;
-    world.chain.send(&other.block_item()).await.unwrap();
-    assert!(matches!(repeat(true).await, Err(AnchorError::Repeated { .. })), "the other is not in a block");
-    assert_eq!(states(), [JournalState::Signed]);
-    world.net.advance().await.unwrap();
-    assert!(matches!(repeat(false).await, Err(AnchorError::NotConfirmed)), "it would be sent");
-    assert_eq!(states(), [JournalState::Displaced]);
-    repeat(true).await.unwrap();
-    world.net.advance().await.unwrap();
-    assert_eq!((world.agents().await, world.sent_by(1).await), (2, 2));
-    // What did use its nonce is never taken for that.
-    repeat(false).await.unwrap_err();
-    assert_eq!(states(), [JournalState::Displaced, JournalState::Finalized]);
-}
-
-#[tokio::test]
 async fn a_transaction_past_its_expiry_is_refused_and_told_to_be_expired() {
     let world = World::built(Devnet::builder().manual()).await;
     let expired = with_nonce(&world, 1, 0, "https://a.example/1");

@@ -18,14 +18,12 @@ pub enum JournalState {
     Finalized,
     /// It is past its expiry by the time of a finalized block and not on the chain: it never will be.
     Expired,
-    /// Another transaction with its nonce is in a finalized block: it never will be.
-    Displaced,
 }
 
 impl JournalState {
-    const ALL: [Self; 6] = [Self::Signed, Self::Sent, Self::Refused, Self::Finalized, Self::Expired, Self::Displaced];
+    const ALL: [Self; 5] = [Self::Signed, Self::Sent, Self::Refused, Self::Finalized, Self::Expired];
 
-    /// `signed`, `sent`, `refused`, `finalized`, `expired` or `displaced`.
+    /// `signed`, `sent`, `refused`, `finalized` or `expired`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Signed => "signed",
@@ -33,7 +31,6 @@ impl JournalState {
             Self::Refused => "refused",
             Self::Finalized => "finalized",
             Self::Expired => "expired",
-            Self::Displaced => "displaced",
         }
     }
 
