@@ -78,7 +78,7 @@ pub struct Anchored {
 /// Anchors the digest of a card for an agent.
 ///
 /// # Errors
-/// [`AnchorError`]; see [`execute`] for what may be on its way then.
+/// [`AnchorError`]; see [`execute`](super::execute) for what may be on its way then.
 pub async fn anchor<F: CardFetcher, S: Signer>(
     context: &Context<'_, F>,
     request: &AnchorRequest,
