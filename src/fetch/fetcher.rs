@@ -19,7 +19,7 @@ use super::resolve::{Resolve, SystemResolver};
 use super::retry::pause;
 use super::settings::{FetchSettings, FetchSetupError};
 use super::stop::Stop;
-use super::surplus::{may_be_cut, Answered, SurplusProbe};
+use super::surplus::{may_be_cut, FirstAnswer, SurplusProbe};
 use super::target::{check_hop, check_uri, host_of, invalid, redirect_target, Target};
 use super::trust::TrustRoots;
 use super::{CardFetcher, Origin};
@@ -197,9 +197,9 @@ impl Parts {
         };
         let Ok(url) = Url::parse(url) else { return fetched };
         let _turn = self.limits.turn(host_of(&url)).await;
-        let answered = Answered { url: &url, ip: *ip, wire_sha256: fetched.wire_sha256, length: *length };
+        let first = FirstAnswer { url: &url, ip: *ip, wire_sha256: fetched.wire_sha256, length: *length };
         let left = self.settings.deadline.saturating_sub(fetched.trace.elapsed);
-        fetched.length_verified &= !self.surplus.sends_more(&answered, left).await;
+        fetched.length_verified &= !self.surplus.sends_more(&first, left).await;
         fetched
     }
 

@@ -40,10 +40,10 @@ pub(super) fn may_be_cut(body: &Body, expected: Sha256Digest) -> bool {
 }
 
 /// An HTTP/1 answer whose body ended where its `Content-Length` said.
-pub(super) struct Answered<'a> {
+pub(super) struct FirstAnswer<'a> {
     /// What was asked for, without credentials and fragment.
     pub(super) url: &'a Url,
-    /// The address that answered, which has passed every check.
+    /// The address that sent it, which has passed every check.
     pub(super) ip: IpAddr,
     /// The digest of its body on the wire.
     pub(super) wire_sha256: Sha256Digest,
@@ -70,32 +70,32 @@ impl SurplusProbe {
     }
 
     /// Whether the server sends the same body again and more bytes after it. It gets no more time than `allowed`.
-    pub(super) async fn sends_more(&self, answered: &Answered<'_>, allowed: Duration) -> bool {
+    pub(super) async fn sends_more(&self, first: &FirstAnswer<'_>, allowed: Duration) -> bool {
         // A look that fails says nothing: the answer that was judged stands.
-        matches!(timeout(LONGEST.min(allowed), self.look(answered)).await, Ok(Ok(true)))
+        matches!(timeout(LONGEST.min(allowed), self.look(first)).await, Ok(Ok(true)))
     }
 
-    async fn look(&self, answered: &Answered<'_>) -> Result<bool, Failure> {
-        let port = answered.url.port_or_known_default().ok_or("no port")?;
-        let tcp = TcpStream::connect(SocketAddr::new(answered.ip, port)).await?;
-        let request = Request::get(&answered.url[Position::BeforePath..Position::AfterQuery])
-            .header(HOST, &answered.url[Position::BeforeHost..Position::AfterPort])
+    async fn look(&self, first: &FirstAnswer<'_>) -> Result<bool, Failure> {
+        let port = first.url.port_or_known_default().ok_or("no port")?;
+        let tcp = TcpStream::connect(SocketAddr::new(first.ip, port)).await?;
+        let request = Request::get(&first.url[Position::BeforePath..Position::AfterQuery])
+            .header(HOST, &first.url[Position::BeforeHost..Position::AfterPort])
             .header(ACCEPT, "*/*")
             .header(ACCEPT_ENCODING, "identity")
             .header(USER_AGENT, &self.user_agent)
             .header(CONNECTION, "close")
             .body(reqwest::Body::default())?;
-        if answered.url.scheme() == "http" {
-            return has_surplus(tcp, request, answered).await;
+        if first.url.scheme() == "http" {
+            return has_surplus(tcp, request, first).await;
         }
-        let host = answered.url.host_str().ok_or("no host")?.trim_matches(['[', ']']);
+        let host = first.url.host_str().ok_or("no host")?.trim_matches(['[', ']']);
         let connector = TlsConnector::from(Arc::clone(&self.tls));
         let tls = connector.connect(ServerName::try_from(host.to_owned())?, tcp).await?;
-        has_surplus(tls, request, answered).await
+        has_surplus(tls, request, first).await
     }
 }
 
-async fn has_surplus<S>(stream: S, request: Request<reqwest::Body>, answered: &Answered<'_>) -> Result<bool, Failure>
+async fn has_surplus<S>(stream: S, request: Request<reqwest::Body>, first: &FirstAnswer<'_>) -> Result<bool, Failure>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -108,7 +108,7 @@ where
                 hash.update(&chunk);
             }
             // It is another answer now, whatever else it has.
-            if hash.bytes() > answered.length {
+            if hash.bytes() > first.length {
                 break;
             }
         }
@@ -120,7 +120,7 @@ where
         is_over = is_over || connection.poll_without_shutdown(context).is_ready();
         exchange.as_mut().poll(context)
     });
-    if digest.await? != answered.wire_sha256 {
+    if digest.await? != first.wire_sha256 {
         return Ok(false);
     }
     let parts = connection.into_parts();
